@@ -1,9 +1,9 @@
 """Advice to whoever calls `fit`, as warnings, and the switch that silences them.
 
 Advice changes nothing: not the release, not its promise, not the fitted object. What a
-`CuratorWarning` says may depend on the data without noise, so it is for the curator, who holds
-them anyway, and it is outside the promise: do not pass it on, and do not publish a log that has it.
-The same holds for every error that shows a value or its place.
+`CuratorWarning` says may depend on the data without noise, so it is for the curator, who has them
+anyway, and no promise covers it: do not pass it on, and do not publish a log that contains it. The
+same holds for every error that shows a value or its place.
 """
 
 import os
@@ -15,8 +15,8 @@ from typing import Any
 __all__ = ["Advice", "CuratorWarning", "PublicNumbersWarning", "advise", "silence"]
 
 PACKAGE = os.path.join(os.path.dirname(__file__), "")  # files below it are not the caller's
-SAID: set[tuple[type, str, str, int]] = set()  # what was said at which line
-OTHERS = ("sklearn", "joblib")  # nor are those that fit for the caller
+FITTING_PACKAGES = ("sklearn", "joblib")  # nor are those of packages that fit for the caller
+SAID: set[tuple[type, str, str, int]] = set()  # category, message, file and line of each warning
 
 
 class Advice(UserWarning):
@@ -32,20 +32,21 @@ class CuratorWarning(Advice):
 
 
 def silence() -> None:
-    """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end."""
+    """Show no advice from now on; inside ``warnings.catch_warnings()``, only until its end."""
     warnings.filterwarnings("ignore", category=Advice)
 
 
 def _not_the_caller(frame: Any) -> bool:
+    """Return whether a frame is of this package, or of one that fits for the caller."""
     module = frame.f_globals.get("__name__", "").partition(".")[0]
-    return frame.f_code.co_filename.startswith(PACKAGE) or module in OTHERS
+    return frame.f_code.co_filename.startswith(PACKAGE) or module in FITTING_PACKAGES
 
 
 def advise(message: str, category: type[Advice]) -> None:
-    """Warn at the line that called the package, however deep inside of it this is.
+    """Warn, with the line of the caller's code that called the package.
 
-    Once a line, and of messages that differ in numbers alone the first: scikit-learn sets and
-    resets filters, and Python would then say it again.
+    A line gets a message once, also if it comes again with other numbers. Python's own filters do
+    not do that here, since scikit-learn changes them, and Python then forgets what it said.
 
     Parameters
     ----------
@@ -53,11 +54,13 @@ def advise(message: str, category: type[Advice]) -> None:
     category : type
         `PublicNumbersWarning` or `CuratorWarning`.
     """
-    level, frame = 2, sys._getframe(1)
+    level = 2
+    frame = sys._getframe(1)
     while frame.f_back is not None and _not_the_caller(frame):
-        level, frame = level + 1, frame.f_back
-    said = re.sub(r"[\d.e+-]+", "", message)
-    place = (category, said, frame.f_code.co_filename, frame.f_lineno)
-    if place not in SAID:
+        level += 1
+        frame = frame.f_back
+    without_numbers = re.sub(r"[\d.e+-]+", "", message)
+    warning = (category, without_numbers, frame.f_code.co_filename, frame.f_lineno)
+    if warning not in SAID:
         warnings.warn(message, category, stacklevel=level)
-        SAID.add(place)
+        SAID.add(warning)

@@ -1,6 +1,6 @@
 """Input checks, one sentence an error: the argument, the rule, what came, and where.
 
-Every privacy parameter passes here before data are touched. Conditions are written so that NaN
+Every privacy parameter is checked here before data are touched. Conditions are written so that NaN
 fails them, booleans are never numbers, and nothing is clipped unless the caller asks.
 """
 
@@ -18,8 +18,10 @@ from pdpbook import Floats
 from pdpbook.names import same_names
 
 ULP = float(np.finfo(float).eps)
-LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
-RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
+# Bounds of what noise is proportional to, or inversely so: beyond, its square is no float.
+LEAST, MOST = 1e-100, 1e100
+# Bounds of noise rates: beyond, the square of a length of the noise is no float.
+RATES = (1e-150, 1e150)
 
 
 def positive(value: ArrayLike, name: str) -> Any:
@@ -43,7 +45,7 @@ def finite(value: ArrayLike, name: str) -> Any:
 
 
 def single(value: Any, name: str) -> float:
-    """Return a number that a check above let through, refusing an array."""
+    """Return a checked value as a float, or raise if it is an array."""
     if np.ndim(value):
         raise ValueError(f"{name} must be a single number; got shape {np.shape(value)}")
     return float(value)
@@ -55,8 +57,12 @@ def number(value: Any, name: str) -> float:
 
 
 def scale(value: Any, name: str, *, zero: bool = False) -> float:
-    """Return a single number that noise may be proportional to: from `LEAST` to `MOST`, or 0."""
-    clean = single((nonnegative if zero else positive)(value, name), name)
+    """Return a single number that noise may be proportional to: from `LEAST` to `MOST`.
+
+    With `zero`, 0 is allowed, too.
+    """
+    rule = nonnegative if zero else positive
+    clean = single(rule(value, name), name)
     if not (LEAST <= clean <= MOST or (zero and clean == 0)):
         raise ValueError(
             f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got "
@@ -79,10 +85,11 @@ def penalty(value: Any, name: str = "lam") -> float:
 
 
 def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> None:
-    """Refuse a penalty that rounding may lose, judged from public numbers alone.
+    """Refuse a penalty so small that rounding may lose it, judged from public numbers alone.
 
-    Rows of norm at most R, of weights that sum to 1, on top of sqrt(lam) I have singular values in
-    [sqrt(lam), sqrt(R^2 + lam)]: at this ratio the solver of `ridge` finds them all.
+    The matrix of the weighted rows, of norm at most R and weights that sum to 1, above sqrt(lam) I
+    has its singular values in [sqrt(lam), sqrt(R^2 + lam)]. While the smallest is above the
+    rounding error of the largest, the solver of `ridge` finds them all.
     """
     longest = radius(d, row_norm)
     least = (6 * (n + d) * np.finfo(float).eps * longest) ** 2
@@ -101,7 +108,8 @@ def radius(d: int, row_norm: float | None) -> float:
 
 def rate(value: Any) -> float:
     """Return the rate eta of noise, a single number within `RATES`."""
-    clean, (low, high) = number(value, "eta"), RATES
+    clean = number(value, "eta")
+    low, high = RATES
     if not low <= clean <= high:
         raise ValueError(
             f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {shown(clean)}, "
@@ -135,9 +143,9 @@ def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float
 def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
     """Return budgets: a number above 0, or one a person, at least 0 and above 0 for somebody.
 
-    With `n`, as a new array of shape (n,), one a row.
+    The largest must lie in [`LEAST`, `MOST`]. With `n`, a new array of shape (n,) is returned.
     """
-    clean = each(values, n, name)
+    clean = privacy_parameters(values, n, name)
     largest = np.max(clean)
     if not LEAST <= largest <= MOST:
         edge = f"least {LEAST:g} for somebody" if largest < LEAST else f"most {MOST:g}"
@@ -145,8 +153,11 @@ def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> A
     return clean
 
 
-def each(values: ArrayLike, n: int | None, name: str) -> Any:
-    """Return a number above 0, or one a person, at least 0 and above 0 for somebody."""
+def privacy_parameters(values: ArrayLike, n: int | None, name: str) -> Any:
+    """Return a number above 0, or one a person, at least 0 and above 0 for somebody.
+
+    With `n`, a new array of shape (n,) is returned.
+    """
     clean = some_epsilon(values, n, name)
     if np.ndim(clean) and not clean.max() > 0:
         raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(clean)}")
@@ -154,27 +165,39 @@ def each(values: ArrayLike, n: int | None, name: str) -> Any:
 
 
 def some_epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
-    """Return budgets of some of the people, such as a block of them: all may be 0."""
-    rule = nonnegative if np.ndim(clean := _floats(values, name)) else positive
-    shown = budgets(rule(clean, name), n, name)
-    return shown if n is None else np.array(shown)
+    """Return budgets of a block of the people: a number above 0, or one a person; all may be 0.
+
+    With `n`, a new array of shape (n,) is returned.
+    """
+    clean = _floats(values, name)
+    rule = nonnegative if np.ndim(clean) else positive
+    checked = budgets(rule(clean, name), n, name)
+    return checked if n is None else np.array(checked)
 
 
-def budgets(values: Any, n: int | None, name: str, each: str = "row of X") -> Any:
-    """Show every one of `n` people their value, in a view; a number serves everybody."""
+def budgets(values: Any, n: int | None, name: str, unit: str = "row of X") -> Any:
+    """Return one value for each of `n` people, as a view: a number is repeated.
+
+    Without `n`, the values are returned as they are, a number or of shape (n,). In an error, `unit`
+    says what has a value.
+    """
     shape = np.shape(values)
-    if n is None and (len(shape) > 1 or shape == (0,)):
-        raise ValueError(f"{name} must be a number or a one-dimensional array; got shape {shape}")
-    if n is not None and shape not in ((), (n,)):
+    if n is None:
+        if len(shape) > 1 or shape == (0,):
+            raise ValueError(
+                f"{name} must be a number or a one-dimensional array; got shape {shape}"
+            )
+        return values
+    if shape not in ((), (n,)):
         raise ValueError(
-            f"{name} must be a number or have shape ({n},), one value for each {each}; "
+            f"{name} must be a number or have shape ({n},), one value for each {unit}; "
             f"got shape {shape}"
         )
-    return values if n is None else np.broadcast_to(values, (n,))
+    return np.broadcast_to(values, (n,))
 
 
 def shape(value: Any, name: str, wanted: tuple[int, ...], what: str) -> Floats:
-    """Return an array of the shape `wanted`; `what` says which numbers it has."""
+    """Return an array of the shape `wanted`; in an error, `what` says which numbers it holds."""
     if np.shape(value) != wanted:
         raise ValueError(f"{name} must have shape {wanted}, {what}; got {np.shape(value)}")
     return np.asarray(value)
@@ -182,10 +205,10 @@ def shape(value: Any, name: str, wanted: tuple[int, ...], what: str) -> Floats:
 
 def vector(value: Any, name: str, k: str) -> Floats:
     """Return an array of shape (k,), k at least 1."""
-    found = np.asarray(value)
-    if found.ndim != 1 or found.size == 0:
-        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {found.shape}")
-    return found
+    array = np.asarray(value)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {array.shape}")
+    return array
 
 
 def choice(value: Any, name: str, choices: Sequence[str]) -> str:
@@ -196,29 +219,29 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
-def settings(estimator: Any, **rules: Callable[[Any, str], Any]) -> None:
-    """Refuse values of an estimator that break the rule of their setting, a function above."""
-    for name, rule in rules.items():
-        rule(getattr(estimator, name), name)
+def settings(estimator: Any, **checks: Callable[[Any, str], Any]) -> None:
+    """Check settings of an estimator, each by a function of its value and name that may raise."""
+    for name, check_value in checks.items():
+        check_value(getattr(estimator, name), name)
 
 
 def optional(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    """Return the rule of a setting that may be None."""
+    """Return a check for `settings` that accepts None, and else does what `rule` does."""
     return lambda value, name: None if value is None else rule(value, name)
 
 
 def one_of(*choices: str) -> Callable[[Any, str], Any]:
-    """Return the rule of a setting that is one of a few words."""
+    """Return a check for `settings` that accepts one of these words."""
     return lambda value, name: choice(value, name, choices)
 
 
 def one_number(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    """Return the rule of a setting that is one number, not many."""
+    """Return a check for `settings` that does what `rule` does, and refuses arrays."""
     return lambda value, name: single(rule(value, name), name)
 
 
 def limit_on_rows(value: Any, name: str) -> None:
-    """Refuse what is no limit on the rows of a user: "best", "max" or a whole number."""
+    """Raise unless `value` is a limit on the rows of a user: "best", "max" or a whole number."""
     if isinstance(value, str):
         choice(value, name, ("best", "max"))
     else:
@@ -226,14 +249,15 @@ def limit_on_rows(value: Any, name: str) -> None:
 
 
 def flag(value: Any, name: str) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {value!r}")
 
 
 def pairs(value: ArrayLike, name: str) -> None:
-    """What can be refused of bounds before the number of columns is known."""
-    bounds(value, name, np.shape(value)[0] if np.ndim(value) == 2 else None)
+    """Raise unless `value` can be bounds, before the number of columns is known."""
+    columns = np.shape(value)[0] if np.ndim(value) == 2 else None
+    bounds(value, name, columns)
 
 
 def rng(value: Any) -> np.random.Generator:
@@ -256,18 +280,26 @@ def design(X: ArrayLike, y: ArrayLike, **others: Any) -> tuple[Floats, Floats]:
 def matrix(
     value: ArrayLike, name: str, rows: int | str = "n", columns: int | str = "d", why: str = ""
 ) -> Floats:
-    """Return finite floats with two axes; a letter stands for any length of at least 1."""
-    clean, asked = np.asarray(finite(value, name)), (rows, columns)
-    pairs = zip(asked, clean.shape, strict=False)
-    if clean.ndim != 2 or not all(have == k if isinstance(k, int) else have for k, have in pairs):
-        letters = " and ".join(k for k in asked if isinstance(k, str))
-        why = why or (letters and f", {letters} at least 1")
+    """Return finite floats with two axes.
+
+    `rows` and `columns` are the lengths of the axes; a letter stands for any length of at least 1.
+    In an error, `why` follows the shape.
+    """
+    clean = np.asarray(finite(value, name))
+    fits = clean.ndim == 2
+    if fits:
+        for wanted, length in ((rows, clean.shape[0]), (columns, clean.shape[1])):
+            fits = fits and (length == wanted if isinstance(wanted, int) else length > 0)
+    if not fits:
+        letters = " and ".join(k for k in (rows, columns) if isinstance(k, str))
+        if letters and not why:
+            why = f", {letters} at least 1"
         raise ValueError(f"{name} must have shape ({rows}, {columns}){why}; got {clean.shape}")
     return clean
 
 
 def together(names: str, *values: Any) -> list[Floats]:
-    """Return what checks above let through as arrays of floats of one shape."""
+    """Return checked values as arrays of floats, broadcast to one shape."""
     try:
         return [np.asarray(array, dtype=float) for array in np.broadcast_arrays(*values)]
     except ValueError:
@@ -276,7 +308,7 @@ def together(names: str, *values: Any) -> list[Floats]:
 
 
 def weights(values: ArrayLike | None, n: int) -> Floats:
-    """Return `n` weights, at least 0 with a positive sum; None is 1/n each."""
+    """Return `n` weights, at least 0 with a positive sum; None stands for weights of 1/n."""
     if values is None:
         return np.full(n, 1 / n)
     clean = shape(nonnegative(values, "weights"), "weights", (n,), "one for each row of X")
@@ -293,16 +325,21 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
     if isinstance(value, tuple) and [type(edge) for edge in value] == [float, float]:
         low, high = value
         if LEAST <= high - low <= MOST:  # a shortcut: every fit asks six times
-            return (low, high) if d is None else (np.full(d, low), np.full(d, high))
+            if d is None:
+                return low, high
+            return np.full(d, low), np.full(d, high)
     clean = np.asarray(_numbers(value, name, np.isfinite, "finite"))
     allowed = ((2,),) if d is None else ((2,), (d, 2))
     if clean.shape not in allowed:
-        one_each = "" if d is None else f", or shape ({d}, 2), one pair for each column"
-        raise ValueError(f"{name} must be a pair (low, high){one_each}; got shape {clean.shape}")
-    low, high = clean[..., 0], clean[..., 1]
+        or_pairs = "" if d is None else f", or shape ({d}, 2), one pair for each column"
+        raise ValueError(f"{name} must be a pair (low, high){or_pairs}; got shape {clean.shape}")
+    low = clean[..., 0]
+    high = clean[..., 1]
     if not (low < high).all():
-        where = "" if clean.ndim == 1 else f" in column {int(np.flatnonzero(~(low < high))[0])}"
-        pair = clean if clean.ndim == 1 else clean[~(low < high)][0]
+        pair, where = clean, ""
+        if clean.ndim == 2:
+            column = int(np.flatnonzero(~(low < high))[0])
+            pair, where = clean[column], f" in column {column}"
         raise ValueError(
             f"{name} must have low < high; got ({shown(pair[0])}, {shown(pair[1])}){where}"
         )
@@ -319,49 +356,62 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
 
 
 def inside(values: Floats, low: Any, high: Any, name: str, interval: str, *, clip: bool) -> Floats:
-    """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
+    """Return `values` if all lie in [low, high]; else raise, or with `clip` return them clipped."""
     flag(clip, "clip")
     if clip:
         values = np.clip(values, low, high)
     outside = ~((values >= low) & (values <= high))
     if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
-        a, b = (np.broadcast_to(edge, values.shape)[at] for edge in (low, high))
-        way_out = "" if clip else f". {way_into(values[at], a, b, interval)}"
+        low_there = np.broadcast_to(low, values.shape)[at]
+        high_there = np.broadcast_to(high, values.shape)[at]
+        way_out = ""
+        if not clip:
+            way_out = f". {way_into(values[at], low_there, high_there, interval)}"
         raise ValueError(
-            f"{name} must lie in [{shown(a)}, {shown(b)}]; got {_entry(name, at)} = "
-            f"{shown(values[at])} ({int(outside.sum())} of {values.size} are outside){way_out}"
+            f"{name} must lie in [{shown(low_there)}, {shown(high_there)}]; got "
+            f"{_entry(name, at)} = {shown(values[at])} "
+            f"({int(outside.sum())} of {values.size} are outside){way_out}"
         )
     return values
 
 
 def way_into(value: float, low: float, high: float, interval: str) -> str:
-    """Return what to do about a value that is outside, perhaps by no more than float32 rounds."""
+    """Return the advice of an error about a value outside of [low, high].
+
+    The value may be the bound, rounded to float32: then the advice says so.
+    """
     edge = float(high if value > high else low)
     with np.errstate(over="ignore"):
         rounded = np.float32(edge)
-        if not (np.isfinite(rounded) and abs(value - edge) <= np.spacing(abs(rounded))):
-            return f"Widen the public {interval}, or pass clip=True"
-    covered = value <= rounded if value > edge else value >= rounded
-    bound = f", or the bound as the data have it, np.float32({edge!r})" if covered else ""
-    return f"That is the bound but for rounding, as of float32: pass clip=True{bound}"
+        is_rounding = np.isfinite(rounded) and abs(value - edge) <= np.spacing(abs(rounded))
+    if not is_rounding:
+        return f"Widen the public {interval}, or pass clip=True"
+    is_inside_rounded = value <= rounded if value > edge else value >= rounded
+    or_bound = ""
+    if is_inside_rounded:
+        or_bound = f", or the bound as the data have it, np.float32({edge!r})"
+    return f"That is the bound but for rounding, as of float32: pass clip=True{or_bound}"
 
 
 def shown(value: Any) -> str:
-    """Return a number in six digits if they are all of it, else in full: what is said of it must
-    be true of the number that is read."""
+    """Return a number as text: in six digits if it has no more, else in full.
+
+    So what an error says of a number is true of the number that one reads.
+    """
     number = float(value)
-    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+    six_digits = f"{number:g}"
+    return six_digits if float(six_digits) == number else repr(number)
 
 
 def is_plain(value: Any) -> bool:
-    """Whether `value` is a NumPy array of floats, and nothing has to be converted."""
+    """Return whether `value` is a NumPy array of floats, which needs no conversion."""
     return type(value) is np.ndarray and value.dtype == np.float64
 
 
 def refuse_hidden(value: Any, name: str) -> None:
-    """Refuse a masked array, whose hidden entries NumPy would hand on, and what is of Dask, all of
-    which it would load."""
+    """Raise for a masked array, whose hidden entries would count, and for anything of Dask, all of
+    which NumPy would load."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array: its hidden entries would count")
     if type(value).__module__.partition(".")[0] == "dask":
@@ -373,11 +423,19 @@ def refuse_hidden(value: Any, name: str) -> None:
 
 
 def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
-    """Refuse a Series, or a frame, of one value a row whose index is not that of the rows."""
+    """Raise if `values`, of pandas, have another index than the rows that they belong to.
+
+    `rows` are arguments with one row for each of the values, by their names; those without an index
+    are skipped.
+    """
+    index = index_of(values)
+    if index is None:
+        return
     for other, like in rows.items():
-        own, its = index_of(values), index_of(like)
-        known = own is not None and its is not None and len(own) == len(its)
-        if known and not same_names(own, its):
+        other_index = index_of(like)
+        if other_index is None or len(index) != len(other_index):
+            continue
+        if not same_names(index, other_index):
             raise ValueError(
                 f"{name} must have the index of {other}, row by row: it is read by position, and "
                 f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by "
@@ -386,7 +444,7 @@ def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
 
 
 def refuse_index(values: Any, name: str, why: str) -> None:
-    """Refuse what names its rows where only their order counts."""
+    """Raise for a Series or a frame where only the order of rows counts; `why` says why."""
     if index_of(values) is not None:
         raise TypeError(
             f"{name} must be an array: {why}; got a {type(values).__name__}. Pass "
@@ -395,17 +453,18 @@ def refuse_index(values: Any, name: str, why: str) -> None:
 
 
 def index_of(values: Any) -> Any:
-    """Names of the rows of what pandas made; nothing else is touched."""
-    pandas = sys.modules.get("pandas")
-    named = pandas is not None and isinstance(values, pandas.Series | pandas.DataFrame)
-    return values.index if named else None
+    """Return the index of a Series or a frame of pandas, or None of anything else."""
+    pandas = sys.modules.get("pandas")  # where it was not imported, nothing is of pandas
+    if pandas is not None and isinstance(values, pandas.Series | pandas.DataFrame):
+        return values.index
+    return None
 
 
 def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
-    """Convert to floats and test every entry: the one place where numbers are let in.
+    """Return numbers as floats, or raise if one of them breaks a rule: all numbers pass here.
 
-    An array of floats comes back as it is: whoever keeps it or writes to it makes a copy. Every
-    rule is an interval, so the smallest and the largest entry, which a NaN is both, stand for all.
+    `holds` tests the rule, which is an interval. So it is enough to test the smallest and the
+    largest entry; if there is a NaN, it is both. An array of floats is returned itself, not a copy.
     """
     if isinstance(value, float) and holds(value):
         return float(value)
@@ -423,14 +482,16 @@ def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> A
 
 
 def _floats(value: Any, name: str) -> Floats:
-    """An array of floats from numbers of any real type, booleans refused."""
+    """Return an array of floats, from numbers of any real type; booleans are refused."""
     if is_plain(value):
         return np.asarray(value)
     refuse_hidden(value, name)
     try:
         raw = np.asarray(value)
+        # NumPy turns booleans in a list of numbers into numbers: look at the entries themselves.
         entries = () if isinstance(value, np.ndarray) else np.asarray(value, object).ravel()
-        if raw.dtype.kind not in "iuf" or any(isinstance(v, (bool, np.bool_)) for v in entries):
+        has_booleans = any(isinstance(entry, (bool, np.bool_)) for entry in entries)
+        if raw.dtype.kind not in "iuf" or has_booleans:
             raise TypeError
         return raw.astype(np.float64, copy=False)
     except (TypeError, ValueError):
@@ -440,9 +501,9 @@ def _floats(value: Any, name: str) -> Floats:
 
 
 def _described(value: Any) -> str:
-    """One value as it is; of many, which may be those of people, what they are and how many."""
-    many = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
-    if not many or getattr(value, "ndim", 1) == 0:
+    """Return one value as text; of many, which may be those of people, only type and length."""
+    has_length = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+    if not has_length or getattr(value, "ndim", 1) == 0:
         return repr(value)
     dtype = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
     return f"{type(value).__name__} of length {len(value)}{dtype}"

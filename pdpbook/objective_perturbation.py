@@ -22,7 +22,7 @@ from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_profile, sample_l2_laplace
 from pdpbook.noise.laws import PublicNoise, Size, check_points
-from pdpbook.noise.profiles import bisect, last_kept, places
+from pdpbook.noise.profiles import bisect, largest_true, places
 from pdpbook.participants import (
     Participants,
     for_everybody,
@@ -123,7 +123,7 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
             return rate * w <= largest(budgets - np.log1p(kappa * w))
 
         high = np.minimum(whole / rate, ceiling)
-        return bisect(fits, kept=np.zeros_like(budgets), broken=high)
+        return bisect(fits, true_at=np.zeros_like(budgets), false_at=high)
 
     def excess(rate: float) -> float:
         return float(solve(rate).sum() - 1)
@@ -154,7 +154,7 @@ def _largest_tilts(most: float, delta: float, d: int) -> Any:
     """The largest loss through the tilt that delta allows beside a budget of at most `most`."""
     nodes = most * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
     start = np.maximum(2 * nodes, 1.0)
-    tilts = last_kept(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, start)
+    tilts = largest_true(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, start)
     return interpolate.PchipInterpolator(nodes, tilts)
 
 

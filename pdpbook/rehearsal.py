@@ -1,4 +1,4 @@
-"""What error to expect of a release: the estimator itself, fitted to people who are invented.
+"""What error to expect of a release: the estimator is fitted to people who are invented.
 
 Nothing here reads a table. The people come from public guesses, so a rehearsal costs no budget.
 """
@@ -28,37 +28,42 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Rehearsal", "rehearse"]
 
 NEW_PEOPLE = 2000  # for whom each release predicts
-LOG2_POINTS = 14  # of evenly placed people, on whom the law of the labels is solved for
-MOST_ROWS = 200_000
+LOG2_POINTS = 14  # of evenly placed people, for whom the law of the labels is solved
+MOST_ROWS = 200_000  # all of them are in memory
 MOST_COLUMNS = 1000
-CORRELATION = 0.3  # of any two columns, before each is bent into its interval
+CORRELATION = 0.3  # of any two normal numbers that become columns
+LARGEST_SEED = 2**31  # of scikit-learn, exclusive
+DISTANCE_OVER_TAU = 100  # tau in `rehearse`: the distance from mean to nearer bound, over this
+SLOPE_GROWTH = 1.3  # factor of the slope b in the search for an upper bound on it
+EXPLAINED_TOLERANCE = 1e-9  # relative, of the variance that a line explains
 
 
 class Estimate(NamedTuple):
     """A number with its Monte Carlo standard error."""
 
     value: float  #: in the units of the label
-    se: float  #: how far off it may be, since so few people were invented
+    se: float  #: standard error of `value`, since the number of rehearsals is limited
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    r"""The error of a prediction for new invented people, and its parts.
+    r"""The error of a prediction for new invented people, and the components of it.
 
     All errors are root mean squares in the units of the label. The squares of `unexplained`,
-    `few_people`, `left_out`, `clipping`, `pull` and `noise`, each with its sign, sum to that of
-    `error`. A part below 0 makes predictions better. With :math:`f, f'` two releases from the
+    `finite_sample`, `exclusion`, `clipping`, `pull` and `noise`, each with its sign, sum to that of
+    `error`. A component below 0 makes predictions better. With :math:`f, f'` two releases from the
     same invented records, :math:`g` least squares without privacy, :math:`\ell` the best line,
     and means over new people, the squares are
 
     .. math:: \text{noise}^2 = \tfrac12\overline{(f-f')^2}, \qquad
-              \text{few people}^2 = \overline{(g-\ell)^2}, \qquad
+              \text{finite sample}^2 = \overline{(g-\ell)^2}, \qquad
               \text{unexplained}^2 = \overline{(y-\ell)^2}.
 
-    `left_out` is what this least squares loses on those who take part alone, `clipping` what it
-    loses further on their records cut to the model's public bounds, and `pull` is the rest of
-    :math:`\overline{(f-p)(f'-p)}`, with p the true mean of the label: the penalty, weights that
-    differ, a loss that is not the square, rows that are shortened, too few steps.
+    `exclusion` is how much worse least squares is if it is fitted to the participants alone,
+    `clipping` how much worse it becomes on their records clipped to the model's public bounds.
+    `pull` is the rest of :math:`\overline{(f-p)(f'-p)}`, with p the true mean of the label: it
+    comes from the penalty, weights that differ, a loss that is not the square, rows that are
+    shortened, and too few steps.
 
     Attributes
     ----------
@@ -67,19 +72,19 @@ class Rehearsal:
     error : Estimate
         Of a prediction for somebody new; infinite where the model cannot be fitted.
     unexplained : Estimate
-        What no line in the columns can explain; known from the guesses.
-    few_people : Estimate or None
-        Because the people are so few, without any privacy.
-    left_out, clipping, pull : Estimate or None
-        None where the estimator is not of this package: its parts cannot be told apart.
+        Error of the best line in the columns; known from the guesses.
+    finite_sample : Estimate or None
+        Error since the number of people is limited, without any privacy.
+    exclusion, clipping, pull : Estimate or None
+        None where the estimator is not of this package: then they cannot be told apart.
     noise : Estimate or None
-        What differs between two releases from the same records.
+        Error by the noise: how far two releases from the same records differ.
     constant : Estimate
-        The error of a private mean with the same budgets, as a prediction of everybody.
+        Error of a private mean with the same budgets, as the prediction for all people.
     gap : Estimate
         `error` less `constant`, from the same invented people.
     refused : str
-        Why the model cannot be fitted, or nothing.
+        Why the model cannot be fitted, or "".
     """
 
     model: str
@@ -87,8 +92,8 @@ class Rehearsal:
     columns: int
     error: Estimate
     unexplained: Estimate
-    few_people: Estimate | None
-    left_out: Estimate | None
+    finite_sample: Estimate | None
+    exclusion: Estimate | None
     clipping: Estimate | None
     pull: Estimate | None
     noise: Estimate | None
@@ -103,10 +108,11 @@ class Rehearsal:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The comparison with a private constant, as one sentence."""
         if self.refused:
             return f"It cannot be fitted to such people: {self.refused}"
-        size, se = abs(self.gap.value), self.gap.se
+        size = abs(self.gap.value)
+        se = self.gap.se
         if size <= 2 * se:
             return "No clear difference from a private constant: take the constant."
         word = "Better" if self.better else "Worse"
@@ -119,8 +125,8 @@ class Rehearsal:
         for words, estimate in (
             ("of a prediction", self.error),
             ("  what columns cannot explain", self.unexplained),
-            ("  few people", self.few_people),
-            ("  people left out", self.left_out),
+            ("  few people", self.finite_sample),
+            ("  people left out", self.exclusion),
             ("  clipping", self.clipping),
             ("  pull of the penalty and the like", self.pull),
             ("  noise", self.noise),
@@ -132,8 +138,9 @@ class Rehearsal:
 
 
 def _digits(value: float) -> str:
-    """Three digits, without a power of ten where a person would not write one."""
-    return f"{float(f'{value:.3g}'):,.10g}"
+    """Return three digits of a number, without a power of ten below ten digits."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.10g}"
 
 
 def rehearse(
@@ -151,16 +158,17 @@ def rehearse(
     repeats: int = 40,
     random_state: int = 0,
 ) -> Rehearsal:
-    r"""Return the error to expect of a release, with its parts, from public guesses alone.
+    r"""Return the error to expect of a release, with its components, from public guesses alone.
 
-    People are invented from the guesses, the estimator is fitted to them as it would be to the
-    data, twice, and predicts for new people of the same kind; all that `repeats` times. So
-    everything that the release does wrong is counted by the code that does it. The guesses must
-    come from elsewhere: a study, a textbook, last year's release. Chapter *synthesis/your_data*.
+    People are invented from the guesses. The estimator is fitted to them twice, as it would be to
+    the data, and predicts for new people of the same kind; all that is done `repeats` times. So
+    every error of the release is counted, as the code of the release itself makes it. The guesses
+    must come from elsewhere: a study, a textbook, last year's release. Chapter
+    *synthesis/your_data*.
 
     A column is :math:`x_j = l_j + (h_j-l_j)\,K^{-1}(\Phi(z_j))`, for z normal with correlations
-    of 0.3 and :math:`K(v)=1-(1-v^2)^5` on [0, 1]: one hump at a third of the interval, a standard
-    deviation of 0.17 of it. A list of k words in a schema has shares in proportion to
+    of 0.3 and :math:`K(v)=1-(1-v^2)^5` on [0, 1]. It has one hump at a third of the interval, and a
+    standard deviation of 0.17 of it. A list of k words in a schema has shares in proportion to
     1, 1/2, ..., 1/k. With :math:`v=(x-l)/(h-l)`, words as 0 or 1, and t the sum of these columns
     with alternating signs, each over its standard deviation, the label on [0, 1] has the mean
 
@@ -170,9 +178,9 @@ def rehearse(
     where a, b and :math:`\kappa` are solved for: the mean and the standard deviation are the
     guesses, and the best line in the columns explains `r2`; :math:`\tau` is a hundredth of the
     distance from the mean to the nearer bound. So labels are skewed where the mean is off center.
-    The rows of one user share the part of z that its columns have in common. Their labels are
-    independent given the rows: where users differ in more than their columns, there is more error,
-    at most about (columns + 1) / (2 people) of it.
+    The rows of one user share the normal number that correlates its columns. Their labels are
+    independent given the rows. Where users differ in more than their columns, the error is larger,
+    by at most about (columns + 1) / (2 people) of it.
 
     Parameters
     ----------
@@ -180,31 +188,32 @@ def rehearse(
         A regressor, also a pipeline or a search. Bounds and budgets are read from it. It is not
         changed, and seeds in it are not used.
     people : int
-        How many, at least 2. Up to 200,000 rows are invented.
+        Number of people, at least 2, with at most 200,000 rows.
     columns : int or PublicSchema
-        How many, at most 1,000; or the schema, with bounds and lists of words.
+        Number of columns, at most 1,000; or the schema, with bounds and lists of words.
     y_mean, y_sd, r2 : float
         Guesses: mean and standard deviation of the label, and the share of its variance that
         least squares would explain among very many people, in [0, 1).
     epsilon : float, array_like of shape (people,), or mapping, optional
         Budgets; a mapping has the share of the people at each level, ``{0.1: 0.5, 1.0: 0.5}``.
-        None is the model's own. They are given to `fit`, or to the estimators of this package that
-        a pipeline holds; for a model that takes none they are those of the constant alone.
+        By default those in the settings of the model. They are passed to `fit`, or set on the
+        estimators of this package in a pipeline; a model without budgets does not use them, but the
+        private constant does.
     rows_per_user : int or array_like of shape (people,), optional
-        Rows of each, for estimators whose `fit` takes `users`.
+        Number of rows of a user, for estimators whose `fit` takes `users`.
     bounds, y_bounds : array_like, optional
-        Where the people lie. None is the schema's, or the model's, which are then no guess. Give
-        narrower ones where the columns fill a small part of them, or the rehearsal is too hopeful.
+        Where the people lie. By default the bounds of the schema, or else of the model. Pass
+        narrower ones where the columns fill little of them, or the rehearsal is too hopeful.
     repeats : int, default 40
         At least 2; standard errors fall with its root.
     random_state : int, default 0
-        Of people and noise. Nobody in a rehearsal is real, so a seed is no danger.
+        Seed of people and noise. Nobody in a rehearsal is real, so a seed is no danger.
 
     Raises
     ------
     TypeError
-        For a table. On private data this would be a release without noise. For a model that is no
-        regressor.
+        For a table: with private data a rehearsal would be a release without noise. For a model
+        that is no regressor.
     ValueError
         For guesses that no data have, before anything is drawn.
 
@@ -228,23 +237,25 @@ def rehearse(
     random_state = check.count(random_state, "random_state", minimum=0)
     people = _number_of_people(people)
     columns_ = _columns(columns, bounds, model)
-    sizes = _rows_of_users(model, rows_per_user, people)
+    rows_of_people = _rows_of_people(model, rows_per_user, people)
     budgets = _Budgets(
         _budgets(model, epsilon, people),
-        given=epsilon is not None,
-        by_lot=isinstance(epsilon, Mapping),
+        are_passed=epsilon is not None,
+        are_shuffled=isinstance(epsilon, Mapping),
     )
-    crowd = _Crowd(people, columns_, budgets, sizes)
+    population = _Population(people, columns_, budgets, rows_of_people)
     y_bounds = _first("y_bounds", model, y_bounds, columns_.y_bounds)
     labels = _labels(columns_, y_mean, y_sd, r2, check.bounds(y_bounds, "y_bounds"))
 
     seeds = np.random.SeedSequence(random_state).spawn(repeats)
-    squares, refused = [], ""
+    squares = []
+    refused = ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Advice)
         for seed in seeds:
+            rng = np.random.default_rng(seed)
             try:
-                squares.append(_one(model, crowd, labels, np.random.default_rng(seed)))
+                squares.append(_squares_of_errors(model, population, labels, rng))
             except _Refused as error:
                 refused = str(error)
                 break
@@ -256,9 +267,8 @@ def rehearse(
         "unexplained": Estimate(labels.unexplained, 0.0),
     }
     if refused:
-        return _never(known, refused)
-    ours = _is_ours(model)
-    return _summary(known, labels.unexplained**2, np.array(squares), ours)
+        return _refused_rehearsal(known, refused)
+    return _summary(known, labels.unexplained**2, np.array(squares), _is_ours(model))
 
 
 class _Refused(Exception):
@@ -267,244 +277,291 @@ class _Refused(Exception):
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is public of the columns."""
+    """What is public about the columns.
 
-    low: Floats
-    high: Floats
-    words: tuple[int, ...]  #: for each question the words on its list, 0 for a number
-    y_bounds: Any = None  #: of the label of a schema
+    A question of the schema is one column if its answer is a number, and one column for each word
+    but the first if it has a list of words.
+    """
+
+    low: Floats  #: shape (d,)
+    high: Floats  #: shape (d,)
+    words: tuple[int, ...]  #: number of words on the list of each question, 0 for a number
+    y_bounds: Any = None  #: bounds of the label, if a schema has them
 
     @property
     def d(self) -> int:
+        """Number of columns."""
         return len(self.low)
 
-    def bent(self, own: Floats, shared: Floats) -> Floats:
-        """Rows on [0, 1] from normal numbers: one each for a question, and one for all of them."""
-        u = ndtr(np.sqrt(1 - CORRELATION) * own + np.sqrt(CORRELATION) * shared[:, None])
-        parts = []
-        for question, words in zip(u.T, self.words, strict=True):
+    def from_normals(self, individual: Floats, shared: Floats) -> Floats:
+        """Return rows on [0, 1] from normal numbers.
+
+        `individual`, shape (n, questions), differs between the questions of a row; `shared`, shape
+        (n,), does not.
+        """
+        z = np.sqrt(1 - CORRELATION) * individual + np.sqrt(CORRELATION) * shared[:, None]
+        blocks = []
+        for u, words in zip(ndtr(z).T, self.words, strict=True):
             if words:
                 shares = 1 / np.arange(1, words + 1)
-                word = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], question)
-                parts.append((word[:, None] == np.arange(1, words)).astype(float))
+                thresholds = np.cumsum(shares / shares.sum())[:-1]
+                word = np.searchsorted(thresholds, u)
+                blocks.append((word[:, None] == np.arange(1, words)).astype(float))
             else:
-                parts.append(np.sqrt(-np.expm1(np.log1p(-question[:, None]) / 5)))
-        return np.hstack(parts)
+                # K^{-1}(u) = sqrt(1 - (1 - u)^(1/5))
+                blocks.append(np.sqrt(-np.expm1(np.log1p(-u[:, None]) / 5)))
+        return np.hstack(blocks)
 
     def in_units(self, v: Floats) -> Floats:
+        """Return rows in the units of the columns, from rows on [0, 1]."""
         return self.low + (self.high - self.low) * v
 
 
 @dataclass(frozen=True)
 class _Budgets:
-    """What is public of the budgets."""
+    """What is public about the budgets."""
 
-    each: Any  #: a number, one a person, or None where other settings fix the noise
-    given: bool  #: or the model's own
-    by_lot: bool  #: shares at each level, and not whose budget is which
+    values: Any  #: a number, one a person, or None where other settings fix the noise
+    are_passed: bool  #: to `rehearse`; else they are in the settings of the model
+    are_shuffled: bool  #: where only the share of people at each level is known
 
     def of_these_people(self, rng: np.random.Generator) -> Any:
-        return rng.permutation(self.each) if self.by_lot else self.each
+        """Return the budgets of people who are invented next."""
+        return rng.permutation(self.values) if self.are_shuffled else self.values
 
 
 @dataclass(frozen=True)
-class _Crowd:
-    """Who is invented."""
+class _Population:
+    """The people who are invented, again in every repeat."""
 
     people: int
     columns: _Columns
     budgets: _Budgets
-    sizes: Any  #: rows of each, or None where all own one
+    sizes: Any  #: number of rows of each person, or None where all have one
 
     @property
     def users(self) -> Any:
-        """Who owns each row, or None."""
-        return None if self.sizes is None else np.repeat(np.arange(self.people), self.sizes)
+        """Owner of each row, or None."""
+        if self.sizes is None:
+            return None
+        return np.repeat(np.arange(self.people), self.sizes)
 
     def rows(self, rng: np.random.Generator) -> Floats:
-        """Rows of everybody on [0, 1]."""
+        """Return rows of all people on [0, 1]."""
         users = np.arange(self.people) if self.sizes is None else self.users
-        own = rng.standard_normal((len(users), len(self.columns.words)))
-        return self.columns.bent(own, rng.standard_normal(self.people)[users])
+        individual = rng.standard_normal((len(users), len(self.columns.words)))
+        shared = rng.standard_normal(self.people)[users]
+        return self.columns.from_normals(individual, shared)
 
     def new_people(self, rng: np.random.Generator) -> Floats:
-        """Rows of people who are not in the data."""
-        own = rng.standard_normal((NEW_PEOPLE, len(self.columns.words)))
-        return self.columns.bent(own, rng.standard_normal(NEW_PEOPLE))
+        """Return rows of people who are not in the data, on [0, 1]."""
+        individual = rng.standard_normal((NEW_PEOPLE, len(self.columns.words)))
+        shared = rng.standard_normal(NEW_PEOPLE)
+        return self.columns.from_normals(individual, shared)
 
 
 @dataclass(frozen=True)
 class _Labels:
-    """The law of a label, given a row on [0, 1]."""
+    """The law of a label, given a row on [0, 1]; the letters are those of `rehearse`."""
 
     low: float
     high: float
-    slopes: Floats
-    start: float
-    edge: float
+    slopes: Floats  #: b over the standard deviations of columns, with alternating signs
+    a: float
+    tau: float
     kappa: float
     line: Floats  #: the best line: slopes and constant, in units of the label
-    unexplained: float  #: standard deviation around it
+    unexplained: float  #: standard deviation around the best line
 
-    def share(self, v: Floats) -> Floats:
-        """The mean of the label at each row, on [0, 1]."""
-        return np.clip(self.start + v @ self.slopes, self.edge, 1 - self.edge)
+    def p(self, v: Floats) -> Floats:
+        """Return the mean of the label at each row, with labels on [0, 1]."""
+        return np.clip(self.a + v @ self.slopes, self.tau, 1 - self.tau)
 
     def mean(self, v: Floats) -> Floats:
-        return self.low + (self.high - self.low) * self.share(v)
+        """Return the mean of the label at each row, in its units."""
+        return self.low + (self.high - self.low) * self.p(v)
 
     def draw(self, v: Floats, rng: np.random.Generator) -> Floats:
-        p = self.share(v)
-        share = rng.beta(self.kappa * p, self.kappa * (1 - p))
-        return np.clip(self.low + (self.high - self.low) * share, self.low, self.high)
+        """Return a random label for each row, in its units."""
+        p = self.p(v)
+        label = rng.beta(self.kappa * p, self.kappa * (1 - p))
+        return np.clip(self.low + (self.high - self.low) * label, self.low, self.high)
 
 
-def _one(model: Any, crowd: _Crowd, labels: _Labels, rng: np.random.Generator) -> list[float]:
-    """Mean squares from one crowd: few people, left out, clipping, pull, noise, constant."""
-    v, users = crowd.rows(rng), crowd.users
-    X, y = crowd.columns.in_units(v), labels.draw(v, rng)
-    budgets = crowd.budgets.of_these_people(rng)
-    v_new = crowd.new_people(rng)
-    X_new, truth = crowd.columns.in_units(v_new), labels.mean(v_new)
-    line = _at(labels.line, v_new)
+def _squares_of_errors(
+    model: Any, population: _Population, labels: _Labels, rng: np.random.Generator
+) -> list[float]:
+    """Return mean squares over new people, from one set of invented records.
 
-    def excess(found: Floats, again: Floats) -> float:
-        """How much worse than the best line these are, as predictions of new people."""
-        return float(np.mean((found - truth) * (again - truth) - (line - truth) ** 2))
+    They are of finite sample, exclusion, clipping, pull, noise, and the error of the private
+    constant.
+    """
+    v = population.rows(rng)
+    users = population.users
+    X = population.columns.in_units(v)
+    y = labels.draw(v, rng)
+    budgets = population.budgets.of_these_people(rng)
+    v_new = population.new_people(rng)
+    X_new = population.columns.in_units(v_new)
+    truth = labels.mean(v_new)
+    best_line = _at(labels.line, v_new)
 
-    given = budgets if crowd.budgets.given else None
-    fitted = [_fit(clone(model), X, y, given, users, rng) for _ in range(2)]
-    one, two = (_predictions(each, X_new) for each in fitted)
-    systematic, noise = excess(one, two), float(np.mean((one - two) ** 2) / 2)
+    def excess(prediction: Floats, again: Floats) -> float:
+        """Return by how much two predictions, multiplied, are worse than the best line."""
+        return float(np.mean((prediction - truth) * (again - truth) - (best_line - truth) ** 2))
 
     def least_squares(v: Floats, y: Floats) -> float:
-        found = _at(_line(v, y), v_new)
-        return excess(found, found)
+        prediction = _at(_line(v, y), v_new)
+        return excess(prediction, prediction)
 
-    few = least_squares(v, y)
-    part = _taking_part(fitted[0], users, len(y))
-    left = few if part.all() else least_squares(v[part], y[part])
-    cut = _cut(model, crowd.columns, labels, v[part], y[part])
-    clipped = left if cut is None else least_squares(*cut)
+    passed_budgets = budgets if population.budgets.are_passed else None
+    fitted = [_fit(clone(model), X, y, passed_budgets, users, rng) for _ in range(2)]
+    one, two = (_predictions(release, X_new) for release in fitted)
+    systematic = excess(one, two)
+    noise = float(np.mean((one - two) ** 2) / 2)
 
-    kind: Any = PersonalizedMean if users is None else WeightedMean
+    finite_sample = least_squares(v, y)
+    is_in = _rows_of_participants(fitted[0], users, len(y))
+    participants = finite_sample if is_in.all() else least_squares(v[is_in], y[is_in])
+    clipped_records = _clipped(model, population.columns, labels, v[is_in], y[is_in])
+    clipped = participants if clipped_records is None else least_squares(*clipped_records)
+
     if budgets is None:
-        budgets = _kept_budget(fitted[0].guarantee_)
+        budgets = _pure_budget(fitted[0].guarantee_)
     y_bounds = getattr(model, "y_bounds", (labels.low, labels.high))
-    mean = _fit(kind(y_bounds=y_bounds, clip=True), X, y, budgets, users, rng).mean_
-    constant = labels.unexplained**2 + excess(np.full(NEW_PEOPLE, mean), np.full(NEW_PEOPLE, mean))
-    return [few, left - few, clipped - left, systematic - clipped, noise, constant]
+    mean_model: Any = PersonalizedMean if users is None else WeightedMean
+    mean_model = mean_model(y_bounds=y_bounds, clip=True)
+    mean = np.full(NEW_PEOPLE, _fit(mean_model, X, y, budgets, users, rng).mean_)
+    constant = labels.unexplained**2 + excess(mean, mean)
+
+    exclusion = participants - finite_sample
+    clipping = clipped - participants
+    pull = systematic - clipped
+    return [finite_sample, exclusion, clipping, pull, noise, constant]
 
 
 def _fit(model: Any, X: Any, y: Any, budgets: Any, users: Any, rng: np.random.Generator) -> Any:
-    """The model, fitted with budgets, if there are any, and noise of its own, or `_Refused`."""
-    beside: dict[str, Any] = {}
+    """Return the model, fitted with these budgets, if any, and fresh noise, or raise `_Refused`."""
+    fit_arguments: dict[str, Any] = {}
     if users is not None:
-        beside["users"] = users
+        fit_arguments["users"] = users
         if np.ndim(budgets):
             budgets = budgets[users]
     settings: dict[str, Any] = {}
     if budgets is not None:
         if _takes_budgets(model):
-            beside["epsilon"] = budgets
+            fit_arguments["epsilon"] = budgets
         else:
-            settings = dict.fromkeys((f"{name}__epsilon" for name in _inside(model)), budgets)
+            settings = {f"{name}__epsilon": budgets for name in _estimators_inside(model)}
     for name in model.get_params():
-        if name.split("__")[-1] == "random_state":  # a seed would hide the noise
-            settings[name] = int(rng.integers(2**31))
+        if name.split("__")[-1] == "random_state":  # the same seed would draw the same noise again
+            settings[name] = int(rng.integers(LARGEST_SEED))
     try:
-        model.set_params(**settings).fit(X, y, **beside)
+        model.set_params(**settings).fit(X, y, **fit_arguments)
     except ValueError as error:
         raise _Refused(str(error)) from error
     return model
 
 
 def _takes_budgets(model: Any) -> bool:
+    """Return whether `fit` has budgets as an argument."""
     return "epsilon" in signature(model.fit).parameters
 
 
-def _inside(model: Any) -> dict[str, Any]:
-    """The estimators with budgets that a pipeline or a search holds, by name."""
-    parts = model.get_params().items()
-    return {name: part for name, part in parts if _has_budgets(part)}
+def _estimators_inside(model: Any) -> dict[str, Any]:
+    """Return the estimators with budgets in a pipeline or a search, by name."""
+    return {name: value for name, value in model.get_params().items() if _has_budgets(value)}
 
 
-def _has_budgets(model: Any) -> bool:
-    """Whether this is an estimator of the package with budgets of its own."""
-    return hasattr(model, "get_params") and _is_ours(model) and hasattr(model, "epsilon")
+def _has_budgets(value: Any) -> bool:
+    """Return whether this is an estimator of the package with budgets as a setting."""
+    return hasattr(value, "get_params") and _is_ours(value) and hasattr(value, "epsilon")
 
 
 def _is_ours(model: Any) -> bool:
-    """Whether an estimator is of this package, or extends one."""
+    """Return whether an estimator is of this package, or extends one that is."""
     return any(kind.__module__.startswith("pdpbook.") for kind in type(model).__mro__)
 
 
 def _predictions(model: Any, X: Any) -> Floats:
-    """One number for each row, or `_Refused`."""
-    found = np.asarray(model.predict(X))
-    if found.shape != (len(X),) or found.dtype.kind not in "iuf":
+    """Return one number for each row, or raise `_Refused` if one is not finite."""
+    predictions = np.asarray(model.predict(X))
+    if predictions.shape != (len(X),) or predictions.dtype.kind not in "iuf":
         raise ValueError(
             f"model must predict one number for each row; {type(model).__name__} predicts "
-            f"{found.dtype} of shape {found.shape} for {len(X)} rows"
+            f"{predictions.dtype} of shape {predictions.shape} for {len(X)} rows"
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(predictions).all():
         raise _Refused("its predictions are not finite")
-    return found.astype(float)
+    return predictions.astype(float)
 
 
-def _kept_budget(promise: Any) -> float:
-    """The pure budget of one promise for all; at epsilon 0, that which bounds a guess as well."""
+def _pure_budget(promise: Any) -> float:
+    """Return the epsilon of a promise to all, or if it is 0, of one that bounds guesses as well.
+
+    A delta at epsilon 0 bounds guesses as the pure epsilon with tanh(epsilon / 2) = delta does.
+    """
     return float(promise.epsilon or 2 * np.arctanh(promise.delta))
 
 
-def _taking_part(model: Any, users: Any, rows: int) -> Any:
-    """Which rows belong to people whom the model promised a budget above 0."""
+def _rows_of_participants(model: Any, users: Any, rows: int) -> Any:
+    """Return which rows belong to people whom the model promised a budget above 0."""
     guarantee = getattr(model, "guarantee_", None)
-    amounts = [getattr(guarantee, name, 1.0) for name in ("epsilon", "mu", "rho")]
-    promised = next((np.asarray(each) for each in amounts if np.ndim(each)), None)
-    if promised is None:  # one promise for all, or no promise to anybody
-        return np.ones(rows, dtype=bool)
-    return (promised if users is None else promised[users]) > 0
+    for name in ("epsilon", "mu", "rho"):
+        parameter = getattr(guarantee, name, 1.0)
+        if np.ndim(parameter):
+            promised = np.asarray(parameter)
+            return (promised if users is None else promised[users]) > 0
+    return np.ones(rows, dtype=bool)  # one promise for all, or no promise to anybody
 
 
-def _cut(model: Any, columns: _Columns, labels: _Labels, v: Floats, y: Floats) -> Any:
-    """Records as the model cuts them to its public bounds, or None where it need not."""
+def _clipped(model: Any, columns: _Columns, labels: _Labels, v: Floats, y: Floats) -> Any:
+    """Return records as the model clips them to its bounds, or None where it clips none."""
     if not getattr(model, "clip", False):
         return None
     low, high = check.bounds(getattr(model, "bounds", (0.0, 1.0)), "bounds", columns.d)
     if not hasattr(model, "bounds"):
         low, high = columns.low, columns.high
     y_low, y_high = check.bounds(model.y_bounds, "y_bounds")
-    inside = (low <= columns.low).all() and (columns.high <= high).all()
-    if inside and y_low <= labels.low and labels.high <= y_high:
+    columns_are_inside = (low <= columns.low).all() and (columns.high <= high).all()
+    labels_are_inside = y_low <= labels.low and labels.high <= y_high
+    if columns_are_inside and labels_are_inside:
         return None
     width = columns.high - columns.low
-    least, most = (low - columns.low) / width, (high - columns.low) / width
-    return np.clip(v, least, most), np.clip(y, y_low, y_high)
+    v_low = (low - columns.low) / width
+    v_high = (high - columns.low) / width
+    return np.clip(v, v_low, v_high), np.clip(y, y_low, y_high)
 
 
 def _line(v: Floats, y: Floats) -> Floats:
-    """Slopes and constant of least squares."""
+    """Return slopes and constant of least squares, shape (d + 1,)."""
     rows = np.column_stack([v, np.ones(len(v))])
     return np.asarray(np.linalg.lstsq(rows, y, rcond=None)[0])
 
 
 def _at(line: Floats, v: Floats) -> Floats:
+    """Return the values of a line at rows."""
     return np.asarray(v @ line[:-1] + line[-1])
 
 
 def _summary(known: dict[str, Any], unexplained: float, squares: Floats, ours: bool) -> Rehearsal:
-    few, left, cut, pull, noise, constant = squares.T
-    total = unexplained + few + left + cut + pull + noise
-    error, mean = _root(total), _root(constant)
-    gaps = total / (2 * error.value) - constant / (2 * mean.value)  # of roots, to first order
+    """Return the rehearsal of a model that could be fitted.
+
+    `unexplained` is a square, and a row of `squares` is a result of `_squares_of_errors`.
+    """
+    finite_sample, exclusion, clipping, pull, noise, constant = squares.T
+    total = unexplained + finite_sample + exclusion + clipping + pull + noise
+    error = _root(total)
+    mean = _root(constant)
+    # To first order, a root moves by what its square moves, over twice the root.
+    gaps = total / (2 * error.value) - constant / (2 * mean.value)
     gap_se = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
     return Rehearsal(
         **known,
         error=error,
-        few_people=_root(few),
-        left_out=_root(left) if ours else None,
-        clipping=_root(cut) if ours else None,
+        finite_sample=_root(finite_sample),
+        exclusion=_root(exclusion) if ours else None,
+        clipping=_root(clipping) if ours else None,
         pull=_root(pull) if ours else None,
         noise=_root(noise),
         constant=mean,
@@ -512,12 +569,13 @@ def _summary(known: dict[str, Any], unexplained: float, squares: Floats, ours: b
     )
 
 
-def _never(known: dict[str, Any], refused: str) -> Rehearsal:
+def _refused_rehearsal(known: dict[str, Any], refused: str) -> Rehearsal:
+    """Return the rehearsal of a model that cannot be fitted."""
     return Rehearsal(
         **known,
         error=Estimate(np.inf, np.nan),
-        few_people=None,
-        left_out=None,
+        finite_sample=None,
+        exclusion=None,
         clipping=None,
         pull=None,
         noise=None,
@@ -528,28 +586,37 @@ def _never(known: dict[str, Any], refused: str) -> Rehearsal:
 
 
 def _root(squares: Floats) -> Estimate:
-    """Root of a mean, with its sign, and the standard error of the root."""
-    mean, se = squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares))
+    """Return the root of a mean, with the sign of the mean, and the standard error of the root.
+
+    The standard error is half of the distance between the roots of mean - se and mean + se; a root
+    of a number below 0 is that of its size, with a minus.
+    """
+    mean = squares.mean()
+    se = squares.std(ddof=1) / np.sqrt(len(squares))
     size = abs(mean)
-    above, below = np.sqrt(size + se), np.sqrt(abs(size - se))
-    if size > se:  # half of what the roots of mean - se and mean + se span
-        half = se / (above + below)
+    above = np.sqrt(size + se)
+    below = np.sqrt(abs(size - se))
+    if size > se:
+        root_se = se / (above + below)  # (above - below) / 2, where nothing cancels
     else:
-        half = (above + below) / 2
-    return Estimate(float(np.sign(mean) * np.sqrt(size)), float(half))
+        root_se = (above + below) / 2
+    return Estimate(float(np.sign(mean) * np.sqrt(size)), float(root_se))
 
 
 def _name(model: Any) -> str:
-    """The class, and its penalty where it has one."""
+    """Return the name of the class, with its penalty if it has one."""
+    name = type(model).__name__
     lam = getattr(model, "lam", None)
-    return type(model).__name__ + (f"(lam={lam:g})" if isinstance(lam, (int, float)) else "")
+    if isinstance(lam, (int, float)):
+        return f"{name}(lam={lam:g})"
+    return name
 
 
 # --- reading the guesses -------------------------------------------------------------------------
 
 
 def _refuse_model(model: Any) -> None:
-    """Refuse what is no estimator, or predicts no numbers."""
+    """Raise if this is no estimator, or one that predicts no numbers."""
     name = type(model).__name__
     if isinstance(model, type):
         raise TypeError(
@@ -557,10 +624,10 @@ def _refuse_model(model: Any) -> None:
             "settings"
         )
     needed = ("fit", "predict", "get_params", "set_params")
-    if not all(callable(getattr(model, each, None)) for each in needed):
+    if not all(callable(getattr(model, method, None)) for method in needed):
         shown = model if isinstance(model, (str, type(None))) else name
         raise TypeError(f"model must have fit, predict, get_params and set_params; got {shown}")
-    if hasattr(model, "__sklearn_tags__"):  # what has none may be anybody's regressor
+    if hasattr(model, "__sklearn_tags__"):  # without tags it may be a regressor of another package
         if is_classifier(model):
             raise TypeError(f"model must predict numbers; {name} predicts classes")
         if is_clusterer(model):
@@ -568,6 +635,7 @@ def _refuse_model(model: Any) -> None:
 
 
 def _refuse_table(value: Any, name: str) -> None:
+    """Raise if a guess is an array or a table."""
     if np.ndim(value):
         raise TypeError(
             f"{name} must be a public guess, never a table: a rehearsal on private data would be a "
@@ -576,12 +644,13 @@ def _refuse_table(value: Any, name: str) -> None:
 
 
 def _guess(value: Any, name: str) -> float:
-    """One finite number."""
+    """Return a guess, one finite number."""
     _refuse_table(value, name)
     return float(check.finite(value, name))
 
 
 def _number_of_people(people: Any) -> int:
+    """Return a number of people, or raise if there are too few or too many."""
     _refuse_table(people, "people")
     number = check.count(people, "people", minimum=2)
     _refuse_many(number)
@@ -589,6 +658,7 @@ def _number_of_people(people: Any) -> int:
 
 
 def _refuse_many(rows: int) -> None:
+    """Raise if there are more rows than are invented."""
     if rows > MOST_ROWS:
         raise ValueError(
             f"people must have at most {MOST_ROWS:,} rows together, since all of them are invented "
@@ -597,19 +667,21 @@ def _refuse_many(rows: int) -> None:
 
 
 def _columns(columns: Any, bounds: Any, model: Any) -> _Columns:
-    """Columns of a schema, or so many columns of numbers."""
+    """Return the columns of a schema, or this number of columns that are numbers."""
     _refuse_table(columns, "columns")
     if not hasattr(columns, "label"):
         d = check.count(columns, "columns")
         _refuse_too_many_columns(d)
         low, high = check.bounds(_first("bounds", model, bounds), "bounds", d)
         return _Columns(low, high, (0,) * d)
-    rules = {name: rule for name, rule in columns.columns.items() if name != columns.label}
-    words = tuple(0 if isinstance(rule, tuple) else len(rule) for rule in rules.values())
+    words = []
+    for name, answers in columns.columns.items():  # bounds of a number, or a list of words
+        if name != columns.label:
+            words.append(0 if isinstance(answers, tuple) else len(answers))
     d = len(columns.names)
     _refuse_too_many_columns(d)
     low, high = check.bounds(columns.bounds if bounds is None else bounds, "bounds", d)
-    return _Columns(low, high, words, columns.columns.get(columns.label))
+    return _Columns(low, high, tuple(words), columns.columns.get(columns.label))
 
 
 def _refuse_too_many_columns(d: int) -> None:
@@ -617,36 +689,37 @@ def _refuse_too_many_columns(d: int) -> None:
         raise ValueError(f"columns must be at most {MOST_COLUMNS:,}; got {d:,}")
 
 
-def _first(name: str, model: Any, *given: Any) -> Any:
-    """The first that is given, or else what the model has."""
-    for value in (*given, getattr(model, name, None)):
+def _first(name: str, model: Any, *values: Any) -> Any:
+    """Return the first value that is not None, or else the setting of the model."""
+    for value in (*values, getattr(model, name, None)):
         if value is not None:
             return value
     raise ValueError(f"{name} must be given: {type(model).__name__} has none of its own")
 
 
-def _rows_of_users(model: Any, rows_per_user: Any, people: int) -> Any:
-    """Rows of each of these people, or None where nobody said so."""
+def _rows_of_people(model: Any, rows_per_user: Any, people: int) -> Any:
+    """Return the number of rows of each person, or None where `rows_per_user` is."""
     if rows_per_user is None:
         return None
     if "users" not in signature(model.fit).parameters:
         name = type(model).__name__
         raise ValueError(f"rows_per_user must be None: {name} takes one row a person")
-    given = np.asarray(rows_per_user)
-    if given.shape not in ((), (people,)):
+    shape = np.shape(rows_per_user)
+    if shape not in ((), (people,)):
         raise ValueError(
             f"rows_per_user must be one number, or one for each of {people} people; got shape "
-            f"{given.shape}"
+            f"{shape}"
         )
-    sizes = [check.count(size, "rows_per_user") for size in np.broadcast_to(given, people)]
+    numbers_of_rows = np.broadcast_to(rows_per_user, people)
+    sizes = [check.count(size, "rows_per_user") for size in numbers_of_rows]
     _refuse_many(sum(sizes))
     return np.array(sizes)
 
 
 def _budgets(model: Any, epsilon: Any, people: int) -> Any:
-    """Budgets: a number, one each, or None where other settings of the model fix its noise."""
+    """Return budgets, a number or one a person; None where other settings fix the noise."""
     if epsilon is None:
-        return _own_budgets(model, people)
+        return _budgets_in_settings(model, people)
     if not isinstance(epsilon, Mapping):
         return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
     levels = np.asarray(check.nonnegative(list(epsilon), "levels of epsilon"))
@@ -654,25 +727,27 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
     if not np.isclose(np.sum(shares), 1):
         raise ValueError(f"shares of epsilon must sum to 1; got {np.sum(shares):g}")
     ends = np.rint(np.cumsum(shares) * people).astype(int)
-    return check.epsilon(np.repeat(levels, np.diff(ends, prepend=0)), people)
+    people_at_levels = np.diff(ends, prepend=0)
+    return check.epsilon(np.repeat(levels, people_at_levels), people)
 
 
-def _own_budgets(model: Any, people: int) -> Any:
-    """The budgets in the settings of a model, or of the one of ours that a pipeline holds."""
+def _budgets_in_settings(model: Any, people: int) -> Any:
+    """Return the budgets in the settings of a model, or of the one estimator in a pipeline."""
     if _takes_budgets(model):
         fixed = ("noise_multiplier", "success_rate")
         if any(getattr(model, name, None) is not None for name in fixed):
             return None
         holders = [model]
     else:
-        holders = list(_inside(model).values())
-    own = [holder.epsilon for holder in holders if getattr(holder, "epsilon", None) is not None]
-    if len(own) != 1:
+        holders = list(_estimators_inside(model).values())
+    epsilons = [getattr(holder, "epsilon", None) for holder in holders]
+    epsilons = [epsilon for epsilon in epsilons if epsilon is not None]
+    if len(epsilons) != 1:
         raise ValueError(
             f"epsilon must be given: {type(model).__name__} has none of its own, and the private "
             "constant needs budgets"
         )
-    return _budgets(model, own[0], people)
+    return _budgets(model, epsilons[0], people)
 
 
 # --- the law of the labels -----------------------------------------------------------------------
@@ -681,9 +756,63 @@ def _own_budgets(model: Any, people: int) -> Any:
 def _labels(
     columns: _Columns, y_mean: Any, y_sd: Any, r2: Any, y_bounds: tuple[float, float]
 ) -> _Labels:
-    """The law with these moments, or the guess that is impossible."""
+    """Return the law of `rehearse` with these moments, or raise if there is none.
+
+    All but the last lines are about labels on [0, 1].
+    """
     low, high = y_bounds
-    y_mean, y_sd, r2 = _guess(y_mean, "y_mean"), _guess(y_sd, "y_sd"), _guess(r2, "r2")
+    y_mean = _guess(y_mean, "y_mean")
+    y_sd = _guess(y_sd, "y_sd")
+    r2 = _guess(r2, "r2")
+    _refuse_impossible(low, high, y_mean, y_sd, r2)
+    m = (y_mean - low) / (high - low)
+    variance = (y_sd / (high - low)) ** 2
+    wanted = r2 * variance  # variance that the best line is to explain
+    tau = min(m, 1 - m) / DISTANCE_OVER_TAU
+
+    sobol = qmc.Sobol(len(columns.words) + 1, rng=np.random.default_rng(0))
+    points = ndtri(sobol.random_base2(LOG2_POINTS))
+    v = columns.from_normals(points[:, 1:], points[:, 0])
+    directions = (-1.0) ** np.arange(columns.d) / v.std(axis=0)
+    directions /= (v @ directions).std()
+    t = v @ directions
+    basis = np.linalg.qr(np.column_stack([np.ones(len(v)), v]))[0]
+
+    def p(a: float, b: float) -> Floats:
+        return np.asarray(np.clip(a + b * t, tau, 1 - tau))
+
+    def a_of(b: float) -> float:
+        """Return the a for which the mean of all labels is the guess."""
+        reach = 1 + b * np.abs(t).max()
+        return float(brentq(lambda a: p(a, b).mean() - m, -reach, reach, xtol=1e-12))
+
+    def explained(b: float) -> float:
+        """Return the variance that the best line explains."""
+        means = p(a_of(b), b)
+        return float(np.sum((basis.T @ (means - m)) ** 2) / len(means))
+
+    b = np.sqrt(wanted)  # the solution if no mean is near a bound; else it is larger
+    while explained(b) < wanted and p(a_of(b), b).var() < variance:
+        b *= SLOPE_GROWTH
+    if wanted and explained(b) > wanted:
+        b = brentq(lambda slope: explained(slope) - wanted, 0.0, b, xtol=1e-12)
+    a = a_of(b)
+    means = p(a, b)
+    falls_short = explained(b) < wanted * (1 - EXPLAINED_TOLERANCE)
+    if falls_short or means.var() >= variance:
+        most = np.floor(1000 * explained(b) / max(means.var(), variance)) / 1000
+        raise ValueError(
+            f"r2 must be at most about {most:g} for labels with this mean, spread and bounds, "
+            f"which a line cannot follow further; got {r2:g}"
+        )
+    kappa = (m * (1 - m) - means.var()) / (variance - means.var()) - 1
+    line = _line(v, low + (high - low) * means)
+    unexplained = float(y_sd * np.sqrt(1 - r2))
+    return _Labels(low, high, b * directions, a, tau, float(kappa), line, unexplained)
+
+
+def _refuse_impossible(low: float, high: float, y_mean: float, y_sd: float, r2: float) -> None:
+    """Raise if no labels in [low, high] have this mean, standard deviation and share explained."""
     if not low < y_mean < high:
         raise ValueError(f"y_mean must lie inside y_bounds ({low:g}, {high:g}); got {y_mean:g}")
     most = np.sqrt((y_mean - low) * (high - y_mean))
@@ -694,45 +823,3 @@ def _labels(
         )
     if not 0 <= r2 < 1:
         raise ValueError(f"r2 must be at least 0 and below 1; got {r2:g}")
-    m, variance = (y_mean - low) / (high - low), (y_sd / (high - low)) ** 2
-    wanted, edge = r2 * variance, min(m, 1 - m) / 100
-
-    sobol = qmc.Sobol(len(columns.words) + 1, rng=np.random.default_rng(0))
-    points = ndtri(sobol.random_base2(LOG2_POINTS))
-    v = columns.bent(points[:, 1:], points[:, 0])
-    slopes = (-1.0) ** np.arange(columns.d) / v.std(axis=0)
-    slopes /= (v @ slopes).std()
-    t = v @ slopes
-    basis = np.linalg.qr(np.column_stack([np.ones(len(v)), v]))[0]
-
-    def shares(start: float, slope: float) -> Floats:
-        return np.asarray(np.clip(start + slope * t, edge, 1 - edge))
-
-    def start_of(slope: float) -> float:
-        """Where the mean of all labels is the guess."""
-        reach = 1 + slope * np.abs(t).max()
-        found = brentq(lambda a: shares(a, slope).mean() - m, -reach, reach, xtol=1e-12)
-        return float(found)
-
-    def explained(slope: float) -> float:
-        """Variance of the best line."""
-        p = shares(start_of(slope), slope)
-        return float(np.sum((basis.T @ (p - m)) ** 2) / len(p))
-
-    slope = np.sqrt(wanted)  # where no mean is near a bound
-    while explained(slope) < wanted and shares(start_of(slope), slope).var() < variance:
-        slope *= 1.3
-    if wanted and explained(slope) > wanted:
-        slope = brentq(lambda b: explained(b) - wanted, 0.0, slope, xtol=1e-12)
-    start = start_of(slope)
-    p = shares(start, slope)
-    if explained(slope) < wanted * (1 - 1e-9) or p.var() >= variance:
-        most = np.floor(1000 * explained(slope) / max(p.var(), variance)) / 1000
-        raise ValueError(
-            f"r2 must be at most about {most:g} for labels with this mean, spread and bounds, "
-            f"which a line cannot follow further; got {r2:g}"
-        )
-    kappa = (m * (1 - m) - p.var()) / (variance - p.var()) - 1
-    line = _line(v, low + (high - low) * p)
-    unexplained = float(y_sd * np.sqrt(1 - r2))
-    return _Labels(low, high, slope * slopes, start, edge, float(kappa), line, unexplained)

@@ -1,4 +1,4 @@
-"""The one place where noise is drawn: leave out who cannot pay, charge the account, draw once."""
+"""The release: leave out whoever cannot pay, charge the account, and draw, here alone, once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pdpbook.guarantees.promises import Promise, RenyiDP
 
 __all__: list[str] = []  # for the estimators of the package
 
-#: of scikit-learn: they fit again and again, to the same people
+#: packages of scikit-learn that fit many times to the same people
 SEARCHES = tuple(
     f"sklearn.{name}"
     for name in ("model_selection", "feature_selection", "ensemble", "multioutput", "calibration")
@@ -35,9 +35,10 @@ def release(
 ) -> Any:
     """Return one draw from `law`, after `account` has been charged with `guarantee`.
 
-    The account raises, and nothing is drawn, if anybody would overspend. `people` are records or
-    users, who say their names where the account goes by name. `pure` is promised, too, and so is
-    the Renyi curve `renyi(orders)`, which an account of such curves is charged with instead.
+    The account raises, and nothing is drawn, if anybody would overspend. `people` are the records
+    of people or users, with their names, if the account has names. The mechanism also keeps the
+    promises `pure` and, at any orders, ``renyi(orders)``; an account of Renyi curves is charged
+    with the latter.
     """
     if account is not None:
         charge(account, guarantee, people, pure, renyi)
@@ -51,7 +52,7 @@ def charge(
     pure: PureDP | None = None,
     renyi: Callable[[Floats], RenyiDP] | None = None,
 ) -> None:
-    """Spend what is guaranteed to these people, or raise."""
+    """Spend the guarantee to these people on the account, or raise; see `release`."""
     if isinstance(account.budget, RenyiDP) and renyi is not None:
         guarantee = renyi(account.budget.orders)
     if account.kind is PureDP and pure is not None and not isinstance(guarantee, PureDP):
@@ -60,16 +61,16 @@ def charge(
             "; an account adds up pure promises alone. A larger one holds as well: fit without "
             "account, and before you publish spend model.pure_guarantee_ on it",
         )
-    guarantee, names = account.convert(guarantee), names_in(account, people)
+    guarantee = account.convert(guarantee)
+    names = names_in(account, people)
     if names is None:
-        budgets, count = account.budget.n, guarantee.n
-        if count is None:  # one number for all of them
-            count = people.n
-        if budgets not in (None, count):
+        n_budgets = account.budget.n
+        n_people = people.n if guarantee.n is None else guarantee.n
+        if n_budgets not in (None, n_people):
             raise ValueError(
-                f"account must be of the people in the data; got {budgets} for {count} people"
+                f"account must be of the people in the data; got {n_budgets} for {n_people} people"
             )
-        if budgets is None:  # one budget for all stands for whoever loses most
+        if n_budgets is None:  # one budget for all pays for the person who loses most
             guarantee = guarantee.weakest()
     account.spend(guarantee, people=names)
 
@@ -80,32 +81,35 @@ def affordable_budgets(
     guarantee: Callable[[Floats], Promise],
     people: Any,
 ) -> Floats:
-    """Return the budgets with 0 for whoever has too little left in an account that leaves out.
+    """Return the budgets, 0 for whoever cannot pay, if the account leaves such people out.
 
-    `guarantee(budgets)` is what everybody is promised for these budgets: who leaves follows from
-    public numbers alone. `charge` is to refuse a promise of one number to all, where nobody can
-    leave alone, what nobody could pay, and an account of another number of people.
+    ``guarantee(budgets)`` is the promise to all people for these budgets, so it follows from public
+    numbers alone who is left out. In three cases the budgets are returned unchanged, for `charge`
+    to refuse: the promise is one number to all, so that nobody can be left out alone; nobody can
+    pay; or the account has another number of people.
     """
     if account is None or not account.leave_out:
         return budgets
-    while True:  # a promise may grow when others have left
-        promise, names = guarantee(budgets), names_in(account, people)
+    while True:  # the promise to the others may grow when somebody is left out
+        promise = guarantee(budgets)
+        names = names_in(account, people)
         if promise.n is None or (names is None and promise.n != account.budget.n):
             return budgets
         can_pay = account.affords(promise, people=names)
-        leaves = (budgets > 0) & ~can_pay
-        if not leaves.any() or not budgets[can_pay].any():
+        cannot_pay = (budgets > 0) & ~can_pay
+        if not cannot_pay.any() or not budgets[can_pay].any():
             return budgets
         budgets = check.epsilon(people.leave_out(budgets, can_pay))
 
 
 def names_in(account: BudgetAccount, people: Any) -> Any:
-    """Return the names of these people, where the account goes by name, or None."""
+    """Return the names of these people, or None if the account has no names."""
     if account.people is not None:
         if people.names is None:
             raise ValueError(f"account says who its people are, and {people.unnamed}")
         return people.names
-    if (n := account.budget.n) is not None and people.named:
+    n = account.budget.n
+    if n is not None and people.named:
         raise ValueError(
             "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
             f"got budgets of {n} people in some order"
@@ -114,7 +118,7 @@ def names_in(account: BudgetAccount, people: Any) -> Any:
 
 
 def check_account(account: Any) -> None:
-    """Refuse what is no account; without one, warn where scikit-learn fits again and again."""
+    """Raise if this is no account; without one, warn where scikit-learn fits many times."""
     if account is not None:
         if not isinstance(account, BudgetAccount):
             raise TypeError(f"account must be a BudgetAccount or None; got {account!r}")
@@ -129,7 +133,7 @@ def check_account(account: Any) -> None:
 
 @contextmanager
 def all_or_nothing(model: Any) -> Iterator[None]:
-    """Leave an estimator as it was when its fit is refused, or fails."""
+    """Restore the attributes of an estimator if its fit raises."""
     with ExitStack() as undo:
         undo.callback(setattr, model, "__dict__", vars(model).copy())
         yield
@@ -137,16 +141,19 @@ def all_or_nothing(model: Any) -> Iterator[None]:
 
 
 def _within(packages: tuple[str, ...]) -> bool:
-    """Return whether a function of one of these packages is calling, however far up."""
-    callers = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
-    return any(name.startswith(packages) for name in callers)
+    """Return whether a function of one of these packages is on the call stack."""
+    for frame, _ in traceback.walk_stack(None):
+        if frame.f_globals.get("__name__", "").startswith(packages):
+            return True
+    return False
 
 
 def generator_from(random_state: Any) -> np.random.Generator:
-    """A generator from None (fresh entropy), a whole number, or a Generator."""
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    drawn = random_state is None or isinstance(random_state, np.random.Generator)
-    if not (drawn or (whole and random_state >= 0)):
+    """Return a generator from None (fresh entropy), a whole number, or a Generator."""
+    is_whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    is_seed = is_whole and random_state >= 0
+    is_generator = isinstance(random_state, np.random.Generator)
+    if not (random_state is None or is_generator or is_seed):
         raise ValueError(
             "random_state must be None, a whole number of at least 0 or a numpy Generator; "
             f"got {random_state!r}"

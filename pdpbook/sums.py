@@ -28,7 +28,7 @@ from pdpbook.users import (
     check_budgets_of_users,
     check_user_epsilon,
     check_users,
-    part_of,
+    participating_users,
 )
 
 __all__ = ["Sums"]
@@ -281,7 +281,7 @@ class SumsOfUsers:
 
     def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0 with one row each: the sum of their labels."""
-        part = part_of(self.users, budgets)
+        part = participating_users(self.users, budgets)
         low, _ = check.bounds(domain.y_bounds, "y_bounds")
         y = (self._labels + (low - domain.origin) * self.users.sizes)[part.rows]
         return UserParticipants(np.zeros((len(y), 1)), y, y, part.users, part.epsilon)
@@ -342,8 +342,8 @@ def sums_over_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sum
         )
     labels = read_labels(X, y)
     owners = check_users(users, len(labels), X=X, y=y)
-    budgets = check_user_epsilon(epsilon, owners, part=True)
-    part = part_of(owners, budgets)
+    budgets = check_user_epsilon(epsilon, owners, is_block=True)
+    part = participating_users(owners, budgets)
     low, _ = check.bounds(model.y_bounds, "y_bounds")
     _, above = model.domain(origin=low).to_domain(X, labels[part.rows])
     names = python_objects(owners.labels, "users")
@@ -355,7 +355,7 @@ def sums_over_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sum
         float(budgets.max()),
         _hash_of(budgets),
         (),
-        Owners(names, owners.sizes, budgets, part.everybody(part.users.totals(above))),
+        Owners(names, owners.sizes, budgets, part.for_all_users(part.users.totals(above))),
     )
 
 

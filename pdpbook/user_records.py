@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
-from pdpbook.users import Users, check_user_epsilon, check_users, part_of
+from pdpbook.users import Users, check_user_epsilon, check_users, participating_users
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -77,7 +77,7 @@ class UserRecords:
 
     def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0, with their rows on the domain."""
-        selected = part_of(self.users, budgets)
+        selected = participating_users(self.users, budgets)
         labels = self.y[selected.rows]
         X, y = domain.to_domain(self.X[selected.rows], labels)
         return UserParticipants(X, y, labels, selected.users, selected.epsilon)

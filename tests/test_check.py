@@ -526,7 +526,7 @@ def test_one_number_a_flag_and_budgets_of_some():
     with pytest.raises(
         ValueError, match=r"^epsilon must be above 0 for somebody; got 0 for all 2$"
     ):
-        v.each([0.0, 0.0], 2, "epsilon")
+        v.privacy_parameters([0.0, 0.0], 2, "epsilon")
     assert v.is_plain(np.ones(2))
     assert not v.is_plain(np.ones(2, dtype=int))
     with pytest.raises(TypeError, match=r"^y must not be a masked array"):

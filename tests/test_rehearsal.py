@@ -26,7 +26,7 @@ from pdpbook.user_level import WeightedGradientDescent, WeightedMean
 
 GUESSES = {"people": 600, "columns": 3, "y_mean": 0.1, "y_sd": 0.4, "r2": 0.5}
 PUBLIC = {"bounds": (0.0, 1.0), "fit_intercept": True}
-SQUARES = ("unexplained", "few_people", "left_out", "clipping", "pull", "noise")
+SQUARES = ("unexplained", "finite_sample", "exclusion", "clipping", "pull", "noise")
 
 
 def quick(model, repeats=8, **other):
@@ -99,8 +99,8 @@ def test_people_who_are_left_out_are_counted():
     found = quick(PDPRidge(0.01, **PUBLIC), repeats=30, epsilon=budgets)
     # 60 people in place of 600: the error of least squares grows like (d + 1) / n
     grown = 0.5 * 0.16 * 4 * (1 / 60 - 1 / 600)
-    assert np.isclose(square(found.left_out), grown, rtol=0.35)
-    assert quick(PDPRidge(0.01, **PUBLIC), epsilon=10.0).left_out == (0.0, 0.0)
+    assert np.isclose(square(found.exclusion), grown, rtol=0.35)
+    assert quick(PDPRidge(0.01, **PUBLIC), epsilon=10.0).exclusion == (0.0, 0.0)
 
 
 def test_clipping_is_counted_where_people_lie_outside_the_bounds_of_the_model():
@@ -116,7 +116,7 @@ def test_clipping_is_counted_where_people_lie_outside_the_bounds_of_the_model():
 def test_a_foreign_estimator_has_a_total_error_and_no_guesses_at_parts():
     line = quick(LinearRegression(), epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), repeats=30)
     assert np.isclose(line.error.value, np.sqrt(0.08 * (1 + 4 / 600)), rtol=0.01)
-    assert (line.left_out, line.clipping, line.pull) == (None, None, None)
+    assert (line.exclusion, line.clipping, line.pull) == (None, None, None)
     assert line.noise == (0.0, 0.0)
     assert "pull" not in str(line)
     forest = RandomForestRegressor(5, max_depth=3)
@@ -170,8 +170,8 @@ def test_mean_spread_and_r2_are_the_guesses_and_labels_keep_their_bounds(mean, s
     schema = PublicSchema({"age": (18, 90), "ward": ["a", "b", "c"], "bmi": (15, 60)})
     columns = rehearsal._columns(schema, None, None)
     labels = rehearsal._labels(columns, mean, sd, r2, y_bounds)
-    crowd = rehearsal._Crowd(150_000, columns, 1.0, None)
-    v = crowd.rows(np.random.default_rng(5))
+    population = rehearsal._Population(150_000, columns, 1.0, None)
+    v = population.rows(np.random.default_rng(5))
     y = labels.draw(v, np.random.default_rng(6))
     X = columns.in_units(v)
     assert y_bounds[0] <= y.min() < y.max() <= y_bounds[1]
@@ -190,7 +190,7 @@ def test_people_left_out_of_a_gaussian_promise_are_counted():
     mixed = {0.0: 0.9, 5.0: 0.1}
     guesses = dict(people=200, columns=3, y_mean=0.0, y_sd=0.3, r2=0.5)
     found = rehearse(model, epsilon=mixed, **guesses, repeats=10)
-    assert found.left_out.value > 5 * found.left_out.se > 0
+    assert found.exclusion.value > 5 * found.exclusion.se > 0
 
 
 def test_settings_drawn_by_other_code_agree():
@@ -208,7 +208,7 @@ def test_a_rehearsal_of_other_people_is_noticed(monkeypatch):
     before = quick(model, 20, people=100)
     monkeypatch.setattr(rehearsal._Labels, "draw", wider)
     after = quick(model, 20, people=100)
-    assert after.few_people.value > 1.5 * before.few_people.value
+    assert after.finite_sample.value > 1.5 * before.finite_sample.value
 
 
 def test_at_most_five_percent_of_200_settings_differ_by_two_standard_errors():
@@ -424,7 +424,7 @@ def no_draw(monkeypatch):
     def never(*_):
         raise AssertionError("somebody was invented")
 
-    monkeypatch.setattr(rehearsal, "_one", never)
+    monkeypatch.setattr(rehearsal, "_squares_of_errors", never)
 
 
 @pytest.mark.usefixtures("no_draw")

@@ -3,8 +3,8 @@
 `audit_mechanism` holds a mechanism against its own promise on one pair of neighbors: by the exact
 laws of what it releases where it can state them, by counting where it cannot, as `audit_samples`
 does for releases of any kind. `search_neighbors` looks for the pair, and `membership_attack`
-guesses from releases who was in the data. A false alarm is a promise that is kept and is called
-refuted; `false_alarm` bounds its chance.
+guesses from releases who was in the data. A false alarm is a true promise that is called refuted;
+`false_alarm` bounds its chance.
 """
 
 from pdpbook.audit.density import SLACK, MechanismAudit, NeighborSearch, search_neighbors

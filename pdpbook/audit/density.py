@@ -1,7 +1,7 @@
 """The largest privacy loss between two densities, and a search for the neighbors where it is.
 
-Where a mechanism can state the law of its output, a pure promise is checked here point by point,
-without sampling error. Passing is no proof; failing is a refutation.
+A mechanism that states the law of its output can have a pure promise checked here, point by point
+and without sampling error. A check that passes is no proof; one that fails is a refutation.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from pdpbook import Floats, check
 from pdpbook._pandas import pd
 from pdpbook.check import ULP
 
-SLACK = 1e-9  # relative: a promise kept with equality is kept
-REACH = np.concatenate([[0.0], np.geomspace(1e-3, 1e9, 13)])  # how far out, in typical radii
-FAR = (1e3, 1e6, 1e9)
+SLACK = 1e-9  # relative: what a loss may be above its promise, by rounding
+# Points are tried on the line through both centers, so many typical radii beyond either end,
+RADII_BEYOND = np.concatenate([[0.0], np.geomspace(1e-3, 1e9, 13)])
+# and at draws whose distance from the center is multiplied by these.
+FAR_FACTORS = (1e3, 1e6, 1e9)
+NO_DIVISION_BY_ZERO = 1e-300  # least length of a vector
 
 
 @dataclass(frozen=True)
@@ -32,17 +35,17 @@ class MechanismAudit:
     neighbors: str  #: the relation of the pair
     person: int  #: who differs, a row or the place of a user among the sorted labels
     how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
-    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
-    promised: float  #: the most that was promised
-    epsilon: float  #: where, for a delta; NaN else
+    attack: float  #: what the pair shows, at least; a loss in nats, a delta or a success rate
+    promised: float  #: the promised upper bound on it
+    epsilon: float  #: the epsilon of a delta; else NaN
     draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
-    false_alarm: float  #: chance at most that a promise that is kept is called refuted
+    false_alarm: float  #: chance at most that a true promise is called refuted
     #: `data`, `neighbor` and `epsilon` of the worst pair of a search, to audit it again
     witness: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def ratio(self) -> float:
-        """Attack over promise; of a promise of 0, any loss at all is infinitely too much."""
+        """Attack over promise, or infinity where the promise is 0 and the attack is not."""
         if self.promised > 0:
             return float(max(self.attack, 0.0) / self.promised)
         return float("inf") if self.attack > 0 else 0.0
@@ -54,47 +57,53 @@ class MechanismAudit:
 
     def __str__(self) -> str:
         verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
-        unit = "a success rate of {:.3g}" if self.how == "attack" else "a loss of {:.3g}"
+        attack = f"{max(self.attack, 0.0):.3g}"
+        promised = f"{self.promised:.3g}"
         if np.isfinite(self.epsilon):
-            unit = f"a delta of {{:.3g}} at {self.epsilon:.3g} nats"
-        shown, most = unit.format(max(self.attack, 0.0)), f"{self.promised:.3g}"
+            shown = f"a delta of {attack} at {self.epsilon:.3g} nats"
+        elif self.how == "attack":
+            shown = f"a success rate of {attack}"
+        else:
+            shown = f"a loss of {attack}"
         return (
             f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
-            f"the audit by {self.how} shows {shown}; at most {most} was promised."
+            f"the audit by {self.how} shows {shown}; at most {promised} was promised."
         )
 
 
 def largest_loss(p: Any, q: Any, draws: int, rng: np.random.Generator) -> float:
-    r"""Largest log-ratio of two densities, over points where it may be large.
+    """Largest log-ratio of two densities, over points where it may be large.
 
-    Over draws from both laws, points on the line through both centers beyond either end, up to a
-    billion radii out, and draws blown up as far, so that laws whose tails fall at different rates
-    are told apart whatever the centers. From every log-ratio we take what rounding of the two
-    log-densities can explain, so that very far points do not cry wolf. A law has `logpdf` and
-    `sample`; an attribute `center` helps.
+    The points are draws from both laws; points on the line through both centers, up to a billion
+    radii beyond either end; and draws moved as far from their center, which tell apart laws whose
+    tails fall at different rates. From every log-ratio we subtract what rounding of the two
+    log-densities can explain, as far out that is much. A law has `logpdf` and `sample`; its
+    attribute `center` is used where it has one.
     """
     points = _points(p, q, draws, rng)
-    left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
+    log_p = np.asarray(p.logpdf(points), dtype=float)
+    log_q = np.asarray(q.logpdf(points), dtype=float)
     with np.errstate(invalid="ignore"):
-        gap = np.abs(left - right) - 8 * ULP * (np.abs(left) + np.abs(right) + 1)
-    gap[np.isinf(left) != np.isinf(right)] = np.inf  # possible under one law alone
-    return float(max(np.nanmax(gap, initial=0.0), 0.0))  # NaN: impossible under both
+        rounding = 8 * ULP * (np.abs(log_p) + np.abs(log_q) + 1)
+        loss = np.abs(log_p - log_q) - rounding
+    loss[np.isinf(log_p) != np.isinf(log_q)] = np.inf  # possible under one law alone
+    return float(max(np.nanmax(loss, initial=0.0), 0.0))  # NaN: impossible under both
 
 
 def _points(p: Any, q: Any, draws: int, rng: np.random.Generator) -> Floats:
-    """Draws from both laws, the line through their centers, and far points in all directions."""
+    """Return the points of `largest_loss`, shape (points, d)."""
     samples = [np.asarray(law.sample(draws, rng=rng), dtype=float) for law in (p, q)]
-    ends = [
-        np.asarray(getattr(law, "center", drawn.mean(axis=0)), dtype=float)
-        for law, drawn in zip((p, q), samples, strict=True)
-    ]
-    offsets = np.concatenate([sample - end for sample, end in zip(samples, ends, strict=True)])
+    start = np.asarray(getattr(p, "center", samples[0].mean(axis=0)), dtype=float)
+    end = np.asarray(getattr(q, "center", samples[1].mean(axis=0)), dtype=float)
+    offsets = np.concatenate([samples[0] - start, samples[1] - end])
     radius = float(np.median(np.linalg.norm(offsets, axis=1)))
-    along = ends[1] - ends[0] if np.any(ends[1] != ends[0]) else offsets[0]
-    outward = REACH[:, None] * radius * along / max(float(np.linalg.norm(along)), 1e-300)
-    line = [ends[0] - outward, ends[1] + outward]
-    blown_up = [ends[0] + factor * offsets[:: max(1, draws // 8)] for factor in FAR]
-    return np.concatenate([*samples, *line, *blown_up])
+    along = end - start if np.any(end != start) else offsets[0]
+    length = max(float(np.linalg.norm(along)), NO_DIVISION_BY_ZERO)
+    outward = RADII_BEYOND[:, None] * radius * along / length
+    line = [start - outward, end + outward]
+    some_offsets = offsets[:: max(1, draws // 8)]
+    far = [start + factor * some_offsets for factor in FAR_FACTORS]
+    return np.concatenate([*samples, *line, *far])
 
 
 class NeighborSearch(NamedTuple):
@@ -105,18 +114,18 @@ class NeighborSearch(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Neighbors on the domain: rows (x, y) of everybody, and another row of one person."""
+    """Two neighbors on the domain, which differ in the row of one person."""
 
-    kind: str
-    rows: Floats
+    kind: str  # how the pair was made
+    rows: Floats  # shape (n, d + 1): features and label of everybody in the first data set
     person: int
-    other: Floats
-    budgets: Floats
+    replacement: Floats  # shape (d + 1,): the row of this person in the second data set
+    budgets: Floats  # shape (n,)
 
-    def sides(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
-        """Both data sets, in the units of a mechanism."""
+    def data_sets(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
+        """Return (X, y) of both data sets, in the units of a mechanism."""
         changed = self.rows.copy()
-        changed[self.person] = self.other
+        changed[self.person] = self.replacement
         return [_in_units(mechanism, rows[:, :-1], rows[:, -1]) for rows in (self.rows, changed)]
 
 
@@ -132,7 +141,7 @@ def search_neighbors(
     climbs: int = 3,
     steps: int = 60,
 ) -> NeighborSearch:
-    """Look for the pair of neighbors that comes closest to breaking a promise, or breaks it.
+    """Search for the pair of neighbors that comes closest to breaking a pure promise, or breaks it.
 
     The search can refute a promise; it can never prove one. Pairs are random records, corners of
     the cube, and adversarial ones (all others equal, or null; the record ``x = 1, y = -1`` against
@@ -161,100 +170,151 @@ def search_neighbors(
         How many changes are attempted for each.
     """
     check.rng(rng)
-    n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
-    draws, climbs = check.count(draws, "draws"), check.count(climbs, "climbs", minimum=0)
+    n = check.count(n, "n")
+    d = check.count(d, "d")
+    trials = check.count(trials, "trials")
+    draws = check.count(draws, "draws")
+    climbs = check.count(climbs, "climbs", minimum=0)
     steps = check.count(steps, "steps", minimum=0)
     scale = check.epsilon(epsilon, n if np.ndim(epsilon) else None)
-    found: list[tuple[MechanismAudit, _Pair]] = []
-    names = type(mechanism).__name__, "PureDP", "replace-one"
+    audited: list[tuple[MechanismAudit, _Pair]] = []
 
     def audit(pair: _Pair, law: Any = None) -> Any:
-        data, neighbor = pair.sides(mechanism)
+        """Audit one pair, and return the law on its first data set: `law`, where it is known."""
+        data, neighbor = pair.data_sets(mechanism)
         law = law or mechanism.output_law(*data, epsilon=pair.budgets)
-        other = mechanism.output_law(*neighbor, epsilon=pair.budgets)
-        loss, budget = largest_loss(law, other, draws, rng), float(pair.budgets[pair.person])
-        shown = "largest loss", loss, budget
-        found.append((MechanismAudit(*names, pair.person, *shown, np.nan, draws, 0.0), pair))
+        other_law = mechanism.output_law(*neighbor, epsilon=pair.budgets)
+        result = MechanismAudit(
+            mechanism=type(mechanism).__name__,
+            promise="PureDP",
+            neighbors="replace-one",
+            person=pair.person,
+            how="largest loss",
+            attack=largest_loss(law, other_law, draws, rng),
+            promised=float(pair.budgets[pair.person]),
+            epsilon=np.nan,
+            draws=draws,
+            false_alarm=0.0,
+        )
+        audited.append((result, pair))
         return law
 
-    while len(found) < trials:
+    while len(audited) < trials:
         law = None
-        for pair in islice(_propose(n, d, scale, rng), trials - len(found)):
-            law = audit(pair, law)  # one law, many neighbors
-    for start, pair in sorted(found, key=lambda item: -item[0].ratio)[:climbs]:
-        highest = start.ratio
+        for pair in islice(_propose(n, d, scale, rng), trials - len(audited)):
+            law = audit(pair, law)  # all of these pairs have the same first data set
+
+    worst_first = sorted(audited, key=lambda item: -item[0].ratio)
+    for result, pair in worst_first[:climbs]:
+        highest = result.ratio
         for _ in range(steps):
             moved = _changed(pair, rng)
             audit(moved)
-            if found[-1][0].ratio >= highest:
-                highest, pair = found[-1][0].ratio, moved
-    rows = [(p.kind, one.person, one.promised, one.attack, one.ratio) for one, p in found]
+            ratio = audited[-1][0].ratio
+            if ratio >= highest:
+                highest = ratio
+                pair = moved
+
+    rows = [(pair.kind, a.person, a.promised, a.attack, a.ratio) for a, pair in audited]
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
-    worst, pair = max(found, key=lambda item: item[0].ratio)
-    data, neighbor = pair.sides(mechanism)
+    worst, pair = max(audited, key=lambda item: item[0].ratio)
+    data, neighbor = pair.data_sets(mechanism)
     witness = {"data": data, "neighbor": neighbor, "epsilon": pair.budgets}
     return NeighborSearch(replace(worst, witness=witness), table)
 
 
 def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:
-    """One data set of a random kind, and several of its neighbors."""
+    """Yield pairs of one data set of a random kind and several of its neighbors."""
     budgets = _budgets(n, scale, rng)
-    people = [int(budgets.argmax()), int(budgets.argmin()), *rng.integers(n, size=2).tolist()]
-    ones, sign = np.ones(d), float(rng.choice([-1, 1]))
+    heaviest = int(budgets.argmax())
+    lightest = int(budgets.argmin())
+    people = [heaviest, lightest, *rng.integers(n, size=2).tolist()]
+    sign = float(rng.choice([-1, 1]))
     kind = str(rng.choice(["random", "corners", "label flip", "equal others", "null others"]))
-    if kind in ("random", "corners", "label flip"):
-        X, y = rng.random((n, d)), rng.uniform(-1, 1, n)
-        if kind != "random":
-            X, y = np.round(X), np.where(y < 0, -1.0, 1.0)
-        rows = np.column_stack([X, y])
-        for person in people:
-            x, label = rng.random(d), rng.uniform(-1, 1)
-            if kind == "corners":
-                x, label = np.round(x), np.sign(label)
-            elif kind == "label flip":
-                x, label = X[person], -y[person]
-            yield _Pair(kind, rows, person, np.append(x, label), budgets)
+    if kind in ("equal others", "null others"):
+        yield from _adversarial_pairs(kind, n, d, people, sign, budgets, rng)
         return
+    X = rng.random((n, d))
+    y = rng.uniform(-1, 1, n)
+    if kind != "random":
+        X = np.round(X)
+        y = np.where(y < 0, -1.0, 1.0)
+    rows = np.column_stack([X, y])
+    for person in people:
+        x = rng.random(d)
+        label = rng.uniform(-1, 1)
+        if kind == "corners":
+            x = np.round(x)
+            label = np.sign(label)
+        elif kind == "label flip":
+            x = X[person]
+            label = -y[person]
+        yield _Pair(kind, rows, person, np.append(x, label), budgets)
+
+
+def _adversarial_pairs(
+    kind: str,
+    n: int,
+    d: int,
+    people: list[int],
+    sign: float,
+    budgets: Floats,
+    rng: np.random.Generator,
+) -> Iterator[_Pair]:
+    """Yield pairs in which all other people have one record, and one person the opposite label."""
+    ones = np.ones(d)
+    null = (0 * ones, 0.0)
     level = 0.0 if kind == "null others" else float(rng.choice([rng.random(), 1.0]))
     person = people[int(rng.integers(4))]
     rows = np.tile(np.append(level * ones, sign if level else 0.0), (n, 1))
     rows[person] = np.append(ones, -sign)
-    records = [(ones, sign), (0 * ones, 0.0), (level * ones, sign), (np.round(rng.random(d)), sign)]
-    for x, label in records:
+    corner = np.round(rng.random(d))
+    for x, label in [(ones, sign), null, (level * ones, sign), (corner, sign)]:
         yield _Pair(kind, rows, person, np.append(x, label), budgets)
 
 
 def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
+    """Return budgets as they are, or of a random shape and this scale."""
     if np.ndim(scale):
         return np.asarray(scale)
-    levels = np.where(rng.random(n) < 0.5, 0.02, 1.0)
-    spread = np.ones(n), levels, np.maximum(rng.gamma(0.5, 2.0, n), 0.01)
-    return np.asarray(scale * spread[int(rng.integers(3))])
+    equal = np.ones(n)
+    two_levels = np.where(rng.random(n) < 0.5, 0.02, 1.0)
+    gamma = np.maximum(rng.gamma(0.5, 2.0, n), 0.01)
+    shapes = (equal, two_levels, gamma)
+    return np.asarray(scale * shapes[int(rng.integers(3))])
 
 
 def _changed(pair: _Pair, rng: np.random.Generator) -> _Pair:
-    """The pair with one number of one record replaced: an extreme value, or a random one."""
-    rows, other = pair.rows.copy(), pair.other.copy()
-    new = float(rng.choice([0.0, 1.0, rng.random()]))
-    k, row = int(rng.integers(len(other))), int(rng.integers(len(rows)))
-    who = rng.choice(["others", "record", "replacement"])
-    if k == len(other) - 1:
-        new = 2 * new - 1  # a label
-    if who == "replacement":
-        other[k] = new
+    """Return the pair with one number of one record replaced, by an extreme or a random value."""
+    rows = pair.rows.copy()
+    replacement = pair.replacement.copy()
+    value = float(rng.choice([0.0, 1.0, rng.random()]))
+    column = int(rng.integers(len(replacement)))
+    row = int(rng.integers(len(rows)))
+    which = rng.choice(["others", "record", "replacement"])
+    is_label = column == len(replacement) - 1
+    if is_label:
+        value = 2 * value - 1
+    if which == "replacement":
+        replacement[column] = value
+    elif which == "record":
+        rows[pair.person, column] = value
     else:
-        rows[row if who == "others" else pair.person, k] = new
-    return pair._replace(kind="climbed", rows=rows, other=other)
+        rows[row, column] = value
+    return pair._replace(kind="climbed", rows=rows, replacement=replacement)
 
 
 def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """From the domain to the units of the mechanism, within its public bounds."""
-    cap = getattr(mechanism, "row_norm", None)
-    if cap is not None:
-        room = cap**2 - bool(getattr(mechanism, "fit_intercept", False))
+    """Return data on the domain in the units of the mechanism, within its public bounds."""
+    row_norm = getattr(mechanism, "row_norm", None)
+    if row_norm is not None:
+        # a constant feature takes 1 of the squared norm
+        room = row_norm**2 - bool(getattr(mechanism, "fit_intercept", False))
+        longest = np.sqrt(max(room, 0.0))
         norms = np.linalg.norm(X, axis=1, keepdims=True)
-        X = X * np.minimum(1.0, np.sqrt(max(room, 0.0)) / np.maximum(norms, 1e-300))
+        X = X * np.minimum(1.0, longest / np.maximum(norms, NO_DIVISION_BY_ZERO))
     low, high = check.bounds(getattr(mechanism, "bounds", (0.0, 1.0)), "bounds", X.shape[1])
     y_low, y_high = check.bounds(getattr(mechanism, "y_bounds", (-1.0, 1.0)), "y_bounds")
     X = np.clip(low + X * (high - low), low, high)
-    return X, np.clip(y_low + (y + 1) / 2 * (y_high - y_low), y_low, y_high)
+    y = np.clip(y_low + (y + 1) / 2 * (y_high - y_low), y_low, y_high)
+    return X, y

@@ -1,12 +1,14 @@
 """Attacks on membership: how often two adversaries guess whether one person is in the data.
 
-The best adversary does no worse: an attack can refute a ceiling of `pdpbook.pac`, never prove it.
+The best adversary guesses at least as well as these two, so an attack can refute a ceiling of
+`pdpbook.pac`, and never prove it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +19,16 @@ from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
-FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
+# A direction without noise counts as noise with this share of the largest standard deviation,
+# so that densities exist. It is added to variances in `_log_ratio`, for the same reason.
+LEAST_NOISE = 1e-9
+ASYMMETRY = 1e-10  # of a matrix, relative to its largest entry: what rounding may do
+ROUNDING = 1e-12  # eigenvalues this much below the largest are rounding, and count as 0
 
 
 @dataclass(frozen=True)
 class AttackScore:
-    """How one attacker fared."""
+    """How often one attacker guessed right."""
 
     attacker: str  #: ``"shadow"`` or ``"informed"``
     successes: int  #: right guesses
@@ -37,8 +43,8 @@ class AttackScore:
     @property
     def interval(self) -> tuple[float, float]:
         """Two-sided interval of Clopper and Pearson (1934) for the attacker's true rate."""
-        found = stats.binomtest(self.successes, self.trials)
-        low, high = found.proportion_ci(self.confidence, method="exact")
+        counts = stats.binomtest(self.successes, self.trials)
+        low, high = counts.proportion_ci(self.confidence, method="exact")
         return float(low), float(high)
 
 
@@ -48,14 +54,14 @@ class MembershipAttack:
 
     target: int  #: index in the pool of the person attacked
     prior: float  #: success rate of a blind guess
-    shadow: AttackScore  #: who knows the pool and the mechanism
-    informed: AttackScore | None  #: who also knows everybody else; None without a density
+    shadow: AttackScore  #: of the attacker who knows the pool and the mechanism
+    informed: AttackScore | None  #: of the one who also knows all others; None without a density
 
     def refutes(self, ceiling: float) -> bool:
         """Return whether the whole interval of either attacker lies above a claimed ceiling.
 
-        True for a ceiling that holds with probability at most ``1 - confidence``. Ceilings of
-        `pdpbook.pac` are proved against the informed attacker, too.
+        A ceiling that holds is refuted with probability at most ``1 - confidence``. The ceilings
+        of `pdpbook.pac` are proved against the informed attacker, too.
         """
         bound = check.delta(ceiling, "ceiling")
         return any(score.interval[0] > bound for score in self._scores())
@@ -63,24 +69,30 @@ class MembershipAttack:
     @property
     def table(self) -> pd.DataFrame:
         """One row an attacker with success rate, both ends of the interval and counts."""
-        found = self._scores()
-        rows = [(s.attacker, s.success_rate, *s.interval, s.successes, s.trials) for s in found]
+        rows = []
+        for score in self._scores():
+            low, high = score.interval
+            counts = (score.successes, score.trials)
+            rows.append((score.attacker, score.success_rate, low, high, *counts))
         names = ["attacker", "success_rate", "low", "high", "successes", "trials"]
         return pd.DataFrame(rows, columns=names)
 
     def _scores(self) -> list[AttackScore]:
-        return [self.shadow] + ([] if self.informed is None else [self.informed])
+        """Return the scores of both attackers, or of the only one."""
+        if self.informed is None:
+            return [self.shadow]
+        return [self.shadow, self.informed]
 
 
 class GaussianRelease:
-    """A statistic of those who are in, plus Gaussian noise: a release with its log-density.
+    """Release of a statistic of those who are in, plus Gaussian noise, with its log-density.
 
     Parameters
     ----------
     statistic : callable
         From a boolean array of shape (n,), who is in, to d numbers; not random.
     covariance : array_like, shape (d, d), (d,) or ()
-        Of the noise: a matrix, symmetric and without negative eigenvalues; variances; or one
+        Covariance of the noise: a symmetric matrix without negative eigenvalues; variances; or one
         variance. Directions without noise are allowed, so that they can be attacked.
 
     Examples
@@ -93,36 +105,47 @@ class GaussianRelease:
     def __init__(self, statistic: Callable[[Members], ArrayLike], covariance: ArrayLike):
         self.statistic = statistic
         self.covariance = np.asarray(check.finite(covariance, "covariance"))
+        # The noise is independent along the columns of this basis, or along the axes if it is None.
         self._basis: Floats | None = None
         if self.covariance.ndim == 2:
-            size = np.abs(self.covariance).max(initial=0.0)
-            square = self.covariance.shape[0] == self.covariance.shape[1]
-            if not (square and np.all(np.abs(self.covariance - self.covariance.T) <= 1e-10 * size)):
-                raise ValueError("covariance must be symmetric")
-            values, self._basis = np.linalg.eigh(self.covariance)
-            values = np.where(np.abs(values) > 1e-12 * np.abs(values).max(), values, 0.0)
+            self._refuse_asymmetry()
+            variances, self._basis = np.linalg.eigh(self.covariance)
+            is_rounding = np.abs(variances) <= ROUNDING * np.abs(variances).max()
+            variances = np.where(is_rounding, 0.0, variances)
         else:
-            values = np.atleast_1d(self.covariance)
-        if not np.all(values >= 0):
-            raise ValueError(f"covariance must not be negative; got a variance {values.min():g}")
-        self._deviation = np.sqrt(values)
-        least = FLOOR * (float(self._deviation.max()) or 1.0)
-        self._divisor = np.maximum(self._deviation, least)
+            variances = np.atleast_1d(self.covariance)
+        if not np.all(variances >= 0):
+            raise ValueError(f"covariance must not be negative; got a variance {variances.min():g}")
+        self._deviation = np.sqrt(variances)
+        largest = float(self._deviation.max()) or 1.0
+        self._divisor = np.maximum(self._deviation, LEAST_NOISE * largest)
+
+    def _refuse_asymmetry(self) -> None:
+        rows, columns = self.covariance.shape
+        size = np.abs(self.covariance).max(initial=0.0)
+        if rows == columns:
+            difference = np.abs(self.covariance - self.covariance.T)
+            if np.all(difference <= ASYMMETRY * size):
+                return
+        raise ValueError("covariance must be symmetric")
 
     def __call__(self, members: Members, rng: np.random.Generator) -> Floats:
         """Draw one release."""
         center = self._center(members)
         noise = self._deviation * rng.standard_normal(len(center))
-        return np.asarray(center + (noise if self._basis is None else self._basis @ noise))
+        if self._basis is not None:
+            noise = self._basis @ noise
+        return np.asarray(center + noise)
 
     def log_density(self, output: ArrayLike, members: Members) -> float:
         """Log-density of an output, shape (d,), given who is in, shape (n,), up to a constant.
 
         A direction without noise counts as one with 1e-9 of the largest deviation.
         """
-        move = np.asarray(output, dtype=float) - self._center(members)
-        along = move if self._basis is None else self._basis.T @ move
-        return float(-0.5 * np.sum((along / self._divisor) ** 2))
+        offset = np.asarray(output, dtype=float) - self._center(members)
+        if self._basis is not None:
+            offset = self._basis.T @ offset
+        return float(-0.5 * np.sum((offset / self._divisor) ** 2))
 
     def _center(self, members: Members) -> Floats:
         return np.atleast_1d(np.asarray(self.statistic(members), dtype=float))
@@ -142,8 +165,8 @@ def membership_attack(
     r"""Play the membership game against one person, with two adversaries.
 
     Each of n people of a public pool is in the data with probability q, independently. The shadow
-    attacker draws data sets of their own, fits Gaussian laws to the releases with the target and
-    without, and decides by
+    attacker draws more data sets from the pool, fits Gaussian laws to the releases with the target
+    and without, and decides by
 
     .. math:: q\,\hat p_1(o) > (1 - q)\,\hat p_0(o) .
 
@@ -162,13 +185,13 @@ def membership_attack(
         Index of the person attacked, from 0 to n - 1.
     rng : Generator
     sample_rate : float, default 0.5
-        Probability q.
+        Probability q to be in the data.
     shadows : int, default 2000
         Releases to learn from, at least 10; half of them with the target.
     trials : int, default 2000
         Releases to attack.
     confidence : float, default 0.999
-        Of the intervals.
+        Probability with which one interval holds the true success rate.
 
     Examples
     --------
@@ -178,35 +201,44 @@ def membership_attack(
     (True, False)
     """
     check.rng(rng)
-    n, q = check.count(n, "n"), check.delta(sample_rate, "sample_rate")
+    n = check.count(n, "n")
+    q = check.delta(sample_rate, "sample_rate")
     check_target(target, n)
-    shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
+    shadows = check.count(shadows, "shadows", minimum=10)
+    trials = check.count(trials, "trials")
     confidence = check.delta(confidence, "confidence")
     log_density = getattr(release, "log_density", None)
-    truth = np.arange(shadows) % 2 == 0
-    _, seen = _play(release, n, target, truth, q, rng)
-    inside, outside = seen[truth], seen[~truth]
+
+    is_in = np.arange(shadows) % 2 == 0  # every second shadow data set has the target
+    _, seen = _play(release, n, target, is_in, q, rng)
+    inside = seen[is_in]
+    outside = seen[~is_in]
+
     truth = rng.random(trials) < q
     halves, outputs = _play(release, n, target, truth, q, rng)
-    lean = np.log(q) - np.log1p(-q)
+    prior_log_odds = np.log(q) - np.log1p(-q)
 
     def score(attacker: str, log_ratio: Floats) -> AttackScore:
-        right = int(np.sum((log_ratio + lean > 0) == truth))
-        return AttackScore(attacker, right, trials, confidence)
+        guess = log_ratio + prior_log_odds > 0
+        return AttackScore(attacker, int(np.sum(guess == truth)), trials, confidence)
 
     informed = None
     if log_density is not None:
-        joined, left = halves.copy(), halves.copy()
-        joined[:, target], left[:, target] = True, False
-        found = zip(outputs, joined, left, strict=True)
-        ratio = [log_density(z, one) - log_density(z, other) for z, one, other in found]
-        informed = score("informed", np.asarray(ratio))
+        with_target = halves.copy()
+        with_target[:, target] = True
+        without_target = halves.copy()
+        without_target[:, target] = False
+        ratios = [
+            log_density(output, joined) - log_density(output, absent)
+            for output, joined, absent in zip(outputs, with_target, without_target, strict=True)
+        ]
+        informed = score("informed", np.asarray(ratios))
     shadow = score("shadow", _log_ratio(outputs, inside, outside))
     return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
 
 
 def check_target(target: int, n: int) -> int:
-    """Return the index of somebody in a pool of n."""
+    """Return `target` if it is the index of somebody in a pool of n; else raise."""
     if not check.count(target, "target", minimum=0) < n:
         raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
     return int(target)
@@ -215,25 +247,34 @@ def check_target(target: int, n: int) -> int:
 def _play(
     release: Release, n: int, target: int, truth: Members, q: float, rng: np.random.Generator
 ) -> tuple[Members, Floats]:
-    """Random data sets in which the target is as `truth` says, and their releases."""
+    """Return random halves of the pool, shape (trials, n), and their releases, (trials, d).
+
+    The target is in those where `truth`, shape (trials,), says so.
+    """
     halves = rng.random((len(truth), n)) < q
     halves[:, target] = truth
     outputs = [np.asarray(release(members.copy(), rng), dtype=float) for members in halves]
     shapes = {output.shape for output in outputs}
-    if len(shapes) > 1 or outputs[0].ndim != 1 or not all(np.isfinite(o).all() for o in outputs):
+    are_vectors = len(shapes) == 1 and outputs[0].ndim == 1
+    if not are_vectors or not all(np.isfinite(output).all() for output in outputs):
         raise ValueError(f"release must return a finite vector of one length; got shapes {shapes}")
     return halves, np.array(outputs)
 
 
 def _log_ratio(outputs: Floats, inside: Floats, outside: Floats) -> Floats:
-    """Of two Gaussian laws fitted to releases, in units of the pooled deviation."""
+    """Return log p_1 - log p_0 at each output, for Gaussian laws fitted to two samples."""
     pooled = np.concatenate([inside, outside])
-    center, scale = pooled.mean(axis=0), pooled.std(axis=0)
+    center = pooled.mean(axis=0)
+    scale = pooled.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-    found = []
-    for sample in ((inside - center) / scale, (outside - center) / scale):
-        cov = np.atleast_2d(np.cov(sample, rowvar=False)) + FLOOR * np.eye(sample.shape[1])
-        root = stats.Covariance.from_cholesky(np.linalg.cholesky(cov))
-        law = stats.multivariate_normal(sample.mean(axis=0), root)
-        found.append(law.logpdf((outputs - center) / scale))
-    return np.asarray(found[0] - found[1])
+    points = (outputs - center) / scale
+    log_inside = _fitted_gaussian((inside - center) / scale).logpdf(points)
+    log_outside = _fitted_gaussian((outside - center) / scale).logpdf(points)
+    return np.asarray(log_inside - log_outside)
+
+
+def _fitted_gaussian(sample: Floats) -> Any:
+    """Return the Gaussian law with the mean and, but for `LEAST_NOISE`, covariance of a sample."""
+    covariance = np.atleast_2d(np.cov(sample, rowvar=False)) + LEAST_NOISE * np.eye(sample.shape[1])
+    root = stats.Covariance.from_cholesky(np.linalg.cholesky(covariance))
+    return stats.multivariate_normal(sample.mean(axis=0), root)

@@ -1,11 +1,11 @@
-"""An account in a file: what is written there, who may write now, and how a name is written.
+"""The file of a budget account: what it says, who may write it now, and how names are written.
 
-The file is text, JSON with a checksum, which finds damage and no forgery: who may write the file
-may write anything. A lock of the operating system belongs to whoever reads and writes, for that
-moment alone, and ends with its owner. What is written goes to a second file beside it, which takes
-the place of the first when it is whole and on the disk: a process that is killed leaves the old
-file or the new one. Every account has a random id, by which it knows its file from that of another
-account with the same people and budgets, and which the second file has in its name.
+The file is text, JSON with a checksum. The checksum finds damage, and no forgery: whoever may write
+the file may write anything. To read and write it, a process holds a lock of the operating system,
+for that moment alone; the lock ends with its process. New content goes to a second file beside the
+first, and replaces it when it is whole and on the disk: a process that is killed leaves the old
+file or the new one. Every account has a random id, which is in the file and in the name of the
+second file: so an account knows its file from that of another with the same people and budgets.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from pdpbook import __version__
 from pdpbook._extras import extra, of_pandas
 from pdpbook.names import same_lists
 
-WHAT, FORM = "pdpbook budget account", 1
-#: a file ends with its checksum, of all that is before
+WHAT = "pdpbook budget account"  # the first field of every file
+FORM = 1  # version of what files look like
+#: a file ends with the checksum of all that is before
 END = ',\n"sha256": "{}"\n}}\n'
-WAIT = 60.0  # seconds for another process to finish
+WAIT = 60.0  # seconds to wait for a lock that another process holds
 WRITABLE = (
     "text, numbers, True and False, dates, times, spans of time, periods, intervals, and tuples "
     "of these"
@@ -46,43 +47,52 @@ def new_id() -> str:
 
 
 def head(fields: dict[str, Any]) -> str:
-    """Return how a file begins, with what never changes."""
+    """Return the beginning of a file: the fields that never change."""
     return "{\n" + _lines({"what": WHAT, "form": FORM, "version": __version__, **fields})
 
 
 def content_of(head: str, spent: Iterable[tuple[Any, ...]], private: bool) -> bytes:
     """Return the whole file, with what was spent and whether that depends on records."""
-    body = f"{head},\n{_lines({'private': private, 'spent': amounts_to_json(spent)})}"
-    return (body + END.format(hashlib.sha256(body.encode()).hexdigest())).encode()
+    changing = _lines({"private": private, "spent": amounts_to_json(spent)})
+    body = f"{head},\n{changing}"
+    checksum = hashlib.sha256(body.encode()).hexdigest()
+    return (body + END.format(checksum)).encode()
 
 
 def head_of(content: bytes) -> str:
-    """Return how this file begins; a line break in the text of JSON is an escape."""
+    """Return the beginning of this file: all before its field `private`.
+
+    No text in a field can look like it: in JSON a line break within text is an escape.
+    """
     return content.partition(b',\n"private": ')[0].decode()
 
 
 def _lines(fields: dict[str, Any]) -> str:
+    """Return fields as lines of JSON, without the braces around them."""
     return ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in fields.items())
 
 
 def fields_of(content: bytes, path: str) -> dict[str, Any]:
-    """Return the fields of an account file; what is none, later, cut or changed is refused."""
+    """Return the fields of an account file, or raise if it is none, of a later form, or changed."""
     try:
         fields = json.loads(content)
-    except ValueError:  # of bytes that are no text, too
+    except ValueError:  # also of bytes that are no text
         fields = None
-    known = isinstance(fields, dict) and fields.get("what") == WHAT
-    if not known and not content.startswith(b'{\n"what": ' + json.dumps(WHAT).encode()):
+    is_account = isinstance(fields, dict) and fields.get("what") == WHAT
+    begins_like_one = content.startswith(b'{\n"what": ' + json.dumps(WHAT).encode())
+    if not is_account and not begins_like_one:
         raise ValueError(f"path must be a file that BudgetAccount.save wrote; {path} is none")
-    form = fields.get("form") if known else None
+    form = fields.get("form") if is_account else None
     if isinstance(form, int) and form > FORM:
         raise ValueError(
             f"path must be a file of form {FORM} or before; {path} has form {form}, of pdpbook "
             f"{fields.get('version')}: open it with that version or a later one"
         )
-    body = content.rpartition(END.partition("{}")[0].encode())[0]
-    known = known and re.fullmatch("[0-9a-f]{32}", str(fields.get("id"))) is not None
-    if not known or content != body + END.format(hashlib.sha256(body).hexdigest()).encode():
+    before_checksum, _ = END.split("{}")
+    body = content.rpartition(before_checksum.encode())[0]
+    as_written = body + END.format(hashlib.sha256(body).hexdigest()).encode()
+    has_id = is_account and re.fullmatch("[0-9a-f]{32}", str(fields.get("id"))) is not None
+    if not has_id or content != as_written:
         raise ValueError(
             f"path must be a file as BudgetAccount.save wrote it; {path} was cut or changed. Its "
             "account cannot be used: what was spent from it is not known"
@@ -94,13 +104,15 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
 
 
 def numbers_to_json(parameters: dict[str, Any]) -> Any:
-    """Return what stands for the numbers of a promise: of one parameter the numbers themselves."""
-    found = {name: _without_infinity(np.asarray(value)) for name, value in parameters.items()}
-    return next(iter(found.values())) if len(found) == 1 else found
+    """Return the JSON of the parameters of a promise; of a single one, without its name."""
+    lists = {name: _without_infinity(np.asarray(value)) for name, value in parameters.items()}
+    if len(lists) == 1:
+        return next(iter(lists.values()))
+    return lists
 
 
 def numbers_from_json(found: Any) -> list[Any]:
-    """Return the parameters of a promise, in their order."""
+    """Return the parameters of a promise, in their order, from their JSON."""
     values = found.values() if isinstance(found, dict) else [found]
     return [np.asarray(value, dtype=object).astype(float)[()] for value in values]
 
@@ -111,26 +123,31 @@ def _without_infinity(values: Any) -> Any:
 
 
 def amounts_to_json(amounts: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """Return what stands for the amounts of each person: of one a fraction, of more a list."""
+    """Return the JSON of the amounts of each person: one fraction as text, or a list of them."""
     people = [[str(one) for one in person] for person in amounts]
     return [person[0] if len(person) == 1 else person for person in people]
 
 
 def amounts_from_json(found: list[Any]) -> list[tuple[Any, ...]]:
-    """Return the amounts of each person."""
-    people = [person if isinstance(person, list) else [person] for person in found]
-    return [
-        tuple(math.inf if one == "inf" else Fraction(one) for one in person) for person in people
-    ]
+    """Return the amounts of each person, from their JSON."""
+    amounts = []
+    for person in found:
+        texts = person if isinstance(person, list) else [person]
+        amounts.append(tuple(_amount(text) for text in texts))
+    return amounts
+
+
+def _amount(text: str) -> Fraction | float:
+    return math.inf if text == "inf" else Fraction(text)
 
 
 # --- who may write ----------------------------------------------------------------------------
 
 
-def create(path: str, content: bytes, own_id: str) -> None:
-    """Write a new file, all of it or nothing, on the disk when this returns."""
-    _locks()
-    with _written_beside(path, content, own_id) as beside, ExitStack() as undo:
+def create(path: str, content: bytes, account_id: str) -> None:
+    """Write a new file, all of it or nothing; it is on the disk when this returns."""
+    _locks()  # raises on a system without locks
+    with _written_beside(path, content, account_id) as beside, ExitStack() as undo:
         try:
             os.link(beside, path)
         except FileExistsError:
@@ -145,15 +162,18 @@ def create(path: str, content: bytes, own_id: str) -> None:
 
 @contextmanager
 def locked(path: str) -> Iterator[bytes]:
-    """Hold the lock of a file, which nobody else then reads or replaces, and yield what it says."""
-    locks, deadline = _locks(), time.monotonic() + WAIT
-    while (handle := _try_to_lock(path)) is None:
+    """Hold the lock of a file, so that nobody else reads or replaces it, and yield its content."""
+    locks = _locks()
+    deadline = time.monotonic() + WAIT
+    handle = _try_to_lock(path)
+    while handle is None:
         if time.monotonic() > deadline:
             raise TimeoutError(
                 f"account must not be in use by another process; {path} was, for {WAIT:g} "
                 "seconds. Nothing was recorded"
             )
         time.sleep(0.001)
+        handle = _try_to_lock(path)
     try:
         with open(handle, "rb", closefd=False) as file:
             content = file.read()
@@ -163,23 +183,24 @@ def locked(path: str) -> Iterator[bytes]:
         os.close(handle)
 
 
-def replace(path: str, content: bytes, own_id: str) -> None:
-    """Put new content in the place of a file whose lock is held, all of it or nothing."""
-    with _written_beside(path, content, own_id) as beside:
+def replace(path: str, content: bytes, account_id: str) -> None:
+    """Replace the content of a file whose lock is held, all of it or nothing."""
+    with _written_beside(path, content, account_id) as beside:
         os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(beside, path)
     _sync_folder(path)
 
 
 @contextmanager
-def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
-    """Yield a second file that is on the disk, to be moved into the place of the first.
+def _written_beside(path: str, content: bytes, account_id: str) -> Iterator[str]:
+    """Write a second file to the disk and yield its path, to be moved into the place of the first.
 
-    What failed is removed. What was moved is not looked for: once it is in its place, the next who
-    has the lock may be writing a file of the same name.
+    It is removed if anything fails before it was moved. After that nothing of its name is removed:
+    the next process that holds the lock may be writing a file of the same name.
     """
-    beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the account, or the lock
-    _remove(beside)  # of one that was killed while it wrote
+    # Nobody else writes a file of this name: that takes the account, or the lock.
+    beside = f"{path}.{account_id}.new"
+    _remove(beside)  # what a process left that was killed while it wrote
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with ExitStack() as undo:
         undo.callback(_remove, beside)
@@ -195,6 +216,7 @@ def _remove(path: str) -> None:
 
 
 def _locks() -> Any:
+    """Return Python's module for locks on files, or raise where the system has none."""
     try:
         import fcntl
     except ImportError:
@@ -208,7 +230,8 @@ def _locks() -> Any:
 def _try_to_lock(path: str) -> int | None:
     """Return the file, opened and locked, or None if another process holds it."""
     _refuse_other_than_files(path)
-    locks, handle = _locks(), os.open(path, os.O_RDONLY)
+    locks = _locks()
+    handle = os.open(path, os.O_RDONLY)
     with ExitStack() as undo:
         undo.callback(os.close, handle)
         try:
@@ -222,6 +245,7 @@ def _try_to_lock(path: str) -> int | None:
 
 
 def _is_still(path: str, handle: int) -> bool:
+    """Return whether a path still leads to the file that was opened."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(handle))
     except FileNotFoundError:
@@ -229,17 +253,22 @@ def _is_still(path: str, handle: int) -> bool:
 
 
 def _refuse_other_than_files(path: str) -> None:
-    """Refuse what is not one file of one name: the others would keep what was spent before."""
+    """Refuse a path that is no file, or a file with other names, by hard links.
+
+    The file is replaced, so its other names would lead to what was spent before.
+    """
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"path must be an account file; {path} does not exist") from None
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        kind = "has hard links" if stat.S_ISREG(found.st_mode) else "is none"
-        raise ValueError(f"path must be a file of one name; {path} {kind}")
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"path must be a file of one name; {path} is none")
+    if status.st_nlink > 1:
+        raise ValueError(f"path must be a file of one name; {path} has hard links")
 
 
 def _write(handle: int, content: bytes) -> None:
+    """Write content to an open file, to the disk, and close it."""
     with open(handle, "wb") as file:
         file.write(content)
         file.flush()
@@ -247,7 +276,7 @@ def _write(handle: int, content: bytes) -> None:
 
 
 def _sync_folder(path: str) -> None:
-    """Bring the name of a file to the disk as well."""
+    """Write the folder of a file to the disk, which has the name of the file."""
     folder = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -259,11 +288,12 @@ def _sync_folder(path: str) -> None:
 
 
 def name_to_json(name: Any) -> Any:
-    """Return what stands for a name in the file: of text, numbers and booleans the name itself."""
+    """Return the JSON of a name: text, numbers and booleans as they are, all else as an object."""
     try:
-        found = _encoded(name)
-        if same_lists([name_from_json(json.loads(json.dumps(found)))], [name]):
-            return found
+        encoded = _encoded(name)
+        decoded = name_from_json(json.loads(json.dumps(encoded)))
+        if same_lists([decoded], [name]):
+            return encoded
     except (TypeError, ValueError):
         pass
     raise TypeError(
@@ -273,6 +303,7 @@ def name_to_json(name: Any) -> Any:
 
 
 def _encoded(name: Any) -> Any:
+    """Return the JSON of a name, or raise TypeError if its type has none."""
     if isinstance(name, (bool, int, str)):
         return name
     if isinstance(name, float):
@@ -284,16 +315,17 @@ def _encoded(name: Any) -> Any:
     if isinstance(name, timedelta):
         return {"span": extra("pandas").Timedelta(name).isoformat()}
     if isinstance(name, tuple):
-        return {"tuple": [_encoded(part) for part in name]}
+        return {"tuple": [_encoded(entry) for entry in name]}
     if of_pandas(name, "Period"):
         return {"period": name.ordinal, "every": name.freqstr}
     if of_pandas(name, "Interval"):
-        return {"interval": [_encoded(name.left), _encoded(name.right)], "closed": name.closed}
+        ends = [_encoded(name.left), _encoded(name.right)]
+        return {"interval": ends, "closed": name.closed}
     raise TypeError
 
 
 def name_from_json(found: Any) -> Any:
-    """Return the name that an entry stands for."""
+    """Return a name from its JSON."""
     if not isinstance(found, dict):
         return found
     kind, value = next(iter(found.items()))
@@ -311,6 +343,6 @@ def name_from_json(found: Any) -> Any:
     if kind == "period":
         return pandas.Period(ordinal=value, freq=found["every"])
     if kind == "interval":
-        left, right = map(name_from_json, value)
-        return pandas.Interval(left, right, closed=found["closed"])
+        lower_end, upper_end = map(name_from_json, value)
+        return pandas.Interval(lower_end, upper_end, closed=found["closed"])
     raise ValueError(kind)

@@ -1,4 +1,4 @@
-"""A budget for each person over several releases: an account, which is a filter, too."""
+"""Accounts: a budget for each person over several releases, exact sums of what they spent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pdpbook.guarantees.promises import (
 )
 from pdpbook.names import NameTable, read_names
 
-#: kinds of budget that are one number a person: the parameter, and the power of it that adds up
+#: kinds of promise with one number a person: the name of the number, and which power of it adds up
 POWERS: dict[type, tuple[str, int]] = {
     PureDP: ("epsilon", 1),
     GaussianDP: ("mu", 2),
@@ -36,7 +36,7 @@ POWERS: dict[type, tuple[str, int]] = {
 }
 ABSENT = -1  # the place of a name that `NameTable` does not have
 
-#: what one person has, asks or has spent: as many numbers as add up; a float is infinity
+#: budget, cost or sum of costs of one person: all the numbers that add up; a float is infinity
 Amounts = tuple[Fraction | float, ...]
 
 
@@ -48,7 +48,7 @@ class EpsilonDelta(NamedTuple):
 
 
 class BudgetAccount:
-    """A budget for each person, over several releases; the one that overspends is refused.
+    """A budget for each person, over several releases; a release that would overspend is refused.
 
     Pure epsilons add up, and so do rhos; mus add up as squares. Of approximate promises the
     epsilons add up, and the deltas, and each person stays within both: ``thm-approximate-filter``,
@@ -136,14 +136,16 @@ class BudgetAccount:
                 )
         if leave_out and self.budget.n is None:
             raise ValueError("leave_out must be False with one budget for all; got True")
-        self._power = 2 if self.kind is GaussianDP else 1
+        self._power = 2 if self.kind is GaussianDP else 1  # which power of parameters adds up
         self._limit = self._exact(self._amounts(self.budget))
         self._spent: list[Amounts] = [(Fraction(0),) * len(limit) for limit in self._limit]
         self._private = False  # whether `admit` was told costs that depend on records
-        self._lock, self._process = Lock(), os.getpid()
-        self._path: str | None = None  # of its file, if it is kept in one
-        self._id, self._head = account_files.new_id(), ""  # whose it is, and how it begins
-        self._content = b""  # all of it as last seen
+        self._lock = Lock()
+        self._process = os.getpid()
+        self._path: str | None = None  # of its file, if `save` or `open` put it into one
+        self._id = account_files.new_id()
+        self._head = ""  # the beginning of its file, which never changes
+        self._content = b""  # all of its file, as last seen
 
     def save(self, path: Any) -> None:
         """Keep the account in a new file from now on: budgets, names, and what was spent.
@@ -172,9 +174,9 @@ class BudgetAccount:
         array([0.5, 1. ])
         """
         self._refuse_other_process()
-        people = (
-            None if self.people is None else [account_files.name_to_json(n) for n in self.people]
-        )
+        people = None
+        if self.people is not None:
+            people = [account_files.name_to_json(name) for name in self.people]
         head = account_files.head(
             {
                 "id": self._id,
@@ -195,11 +197,12 @@ class BudgetAccount:
 
     @classmethod
     def open(cls, path: Any, *, neighbors: str, kind: Any = PureDP) -> Self:
-        """Return the account that a file has, with what was spent from it, exhausted or not.
+        """Return the account in a file, with what was spent from it.
 
-        What this account spends goes into the file, as `save` says. A file that was cut or changed,
-        that is none, that is of a later version, or whose account has other neighbors or another
-        kind raises ValueError. Whether it is of the right people each fit asks.
+        What this account spends goes into the file, as `save` says. A path raises ValueError if it
+        is no account file, or one that was cut or changed or is of a later version, or if its
+        account has other neighbors or another kind. Whether its people are those of the data is
+        checked by each fit.
 
         Parameters
         ----------
@@ -211,22 +214,20 @@ class BudgetAccount:
         where = os.path.realpath(os.fsdecode(path))
         with account_files.locked(where) as content:
             fields = account_files.fields_of(content, where)
-        for name, own, given in (
-            ("neighbors", fields["neighbors"], neighbors),
-            ("kind", fields["kind"], getattr(kind, "__name__", kind)),
-        ):
-            if own != given:
-                raise ValueError(f"{name} must be those of {where}, {own}; got {given}")
+        kind_name = getattr(kind, "__name__", kind)
+        for name, asked_for in (("neighbors", neighbors), ("kind", kind_name)):
+            if fields[name] != asked_for:
+                raise ValueError(
+                    f"{name} must be those of {where}, {fields[name]}; got {asked_for}"
+                )
         budget = kind(*account_files.numbers_from_json(fields["budget"]), neighbors=neighbors)
         people = fields["people"]
         if people is not None:
             people = [account_files.name_from_json(name) for name in people]
         account = cls(budget, leave_out=fields["leave_out"], people=people)
-        account._path, account._id, account._head = (
-            where,
-            fields["id"],
-            account_files.head_of(content),
-        )
+        account._path = where
+        account._id = fields["id"]
+        account._head = account_files.head_of(content)
         account._learn(content)
         return account
 
@@ -265,9 +266,10 @@ class BudgetAccount:
                     "account must hold public amounts; got costs of admit, which depend on "
                     "records: a refusal, or who is left out, would tell them"
                 )
-            after = [_sum(s, a) for s, a in zip(self._spent, asked, strict=True)]
-            if over := [i for i, enough in enumerate(self._within(asked)) if not enough]:
-                self._refuse_release(over, asked)
+            after = [_sum(spent, one) for spent, one in zip(self._spent, asked, strict=True)]
+            overspending = [i for i, enough in enumerate(self._within(asked)) if not enough]
+            if overspending:
+                self._refuse_release(overspending, asked)
             self._record(after, private=False)
 
     def admit(self, cost: Any, *, people: Any = None) -> NDArray[np.bool_]:
@@ -303,39 +305,43 @@ class BudgetAccount:
             asked, places = self._asked_by_numbers(cost, people)
         with self._turn():
             enough = self._within(asked)
-            paid = zip(self._spent, asked, enough, strict=True)
-            spent = [_sum(s, a) if takes_part else s for s, a, takes_part in paid]
-            self._record(spent, private=True)
-        return _of_each(enough, places)
+            after = [
+                _sum(spent, cost) if pays else spent
+                for spent, cost, pays in zip(self._spent, asked, enough, strict=True)
+            ]
+            self._record(after, private=True)
+        return _by_person(enough, places)
 
     def _asked_by_numbers(self, cost: Any, people: Any) -> tuple[list[Amounts], NDArray[np.intp]]:
-        """Return what `_asked` does, for costs that are numbers, shape (n,)."""
+        """Return what `_asked` returns, for costs that are numbers, shape (n,)."""
         if self.kind not in POWERS:
             raise TypeError(
                 f"cost must be a promise in an account of {self.kind.__name__}; got {cost!r}"
             )
         if self.people is None:
             check.refuse_index(cost, "cost", "the account does not say who its people are")
-        elif (names := check.index_of(cost)) is not None:
-            if people is not None:
+        else:
+            names = check.index_of(cost)
+            if names is not None and people is not None:
                 raise ValueError("people must be None with a Series of costs, which names them")
-            people = names
+            if names is not None:
+                people = names
         costs = np.asarray(check.extended(cost, "cost"))
         amounts = costs[..., np.newaxis]
         if people is None:
             return self._asked_in_order(amounts, costs.shape)
-        # all are told whether they take part: even a cost of 0 needs an account
+        # All are told whether they take part, so even somebody with cost 0 must be in the account.
         return self._asked_by_name(amounts, costs.shape, people, np.full(costs.shape, True))
 
     def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
-        """Return who has enough left for a promise, and record nothing."""
+        """Return who can pay for a promise, shape (n,), and record nothing."""
         asked, places = self._asked(promise, people)
         with self._turn():
             enough = self._within(asked)
-        return _of_each(enough, places)
+        return _by_person(enough, places)
 
     def convert(self, promise: Promise) -> Promise:
-        """Return the promise as one of the kind of the account, rounded up, or refuse it."""
+        """Return the promise as one of the kind of the account, rounded up, or raise TypeError."""
         if not isinstance(promise, Promise):
             raise TypeError(f"promise must be a {self.kind.__name__}; got {promise!r}")
         if isinstance(self.budget, RenyiDP):
@@ -351,8 +357,10 @@ class BudgetAccount:
         return promise.to_zcdp()
 
     def _amounts(self, promise: Promise) -> Floats:
-        """Return the numbers of a promise that add up here, in the last axis of an array: shape
-        (k,) of one promise to all, (n, k) of one to each."""
+        """Return the k numbers of a promise that add up here: shape (k,), or (n, k).
+
+        The first is the shape of one promise to all, the second that of a promise to each person.
+        """
         if isinstance(promise, RenyiDP):
             return np.asarray(promise.epsilon)
         columns = list(promise._parameters().values())
@@ -363,8 +371,11 @@ class BudgetAccount:
     def _asked(
         self, promise: Promise, people: Any, *, all_must_be_here: bool = False
     ) -> tuple[list[Amounts], NDArray[np.intp]]:
-        """Return what each person of the account is asked for, and the place here of each whom the
-        promise is for, ABSENT for whoever is not here and promised nothing."""
+        """Return what each person of the account has to pay, and where people of the promise are.
+
+        The second is the place in the account of each person of the promise, ABSENT for whoever is
+        not in it and pays nothing.
+        """
         promise = self.convert(promise)
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
@@ -378,20 +389,22 @@ class BudgetAccount:
     def _asked_in_order(
         self, amounts: Floats, shape: tuple[int, ...]
     ) -> tuple[list[Amounts], NDArray[np.intp]]:
-        """Return what `_asked` does, for amounts in the order of the account, or one for all."""
+        """Return what `_asked` returns, for amounts in the order of the account, or one for all."""
         self._refuse_other_process()
         size = len(self._limit)
         if shape not in ((), (self.budget.n,)):
-            kept = "one budget for all" if self.budget.n is None else f"budgets of {size} people"
+            has = "one budget for all" if self.budget.n is None else f"budgets of {size} people"
             got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
-            raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
+            raise ValueError(f"promise must fit the account, {has}; got one to {got}")
         asked = self._exact(amounts)
-        return (asked * size if shape == () else asked), np.arange(size)
+        if shape == ():
+            asked = asked * size
+        return asked, np.arange(size)
 
     def _asked_by_name(
         self, amounts: Floats, shape: tuple[int, ...], people: Any, must_be_here: Any
     ) -> tuple[list[Amounts], NDArray[np.intp]]:
-        """Return what `_asked` does, for amounts in the order of `people`, names in the account."""
+        """Return what `_asked` returns, for amounts in the order of `people`, who are names."""
         self._refuse_other_process()
         if self._names is None:
             raise ValueError("people must be None: the account does not say who its people are")
@@ -407,17 +420,21 @@ class BudgetAccount:
         return self._exact(asked), places
 
     def _exact(self, amounts: Floats) -> list[Amounts]:
-        """Return what adds up, one tuple a person, of the decimals that the numbers print as."""
+        """Return the exact numbers that add up, one tuple a person.
+
+        They are powers of the decimals that the amounts print as.
+        """
 
         def power(value: float) -> Fraction | float:
             return value if value == math.inf else decimal(value) ** self._power
 
-        exact = {value: power(value) for value in np.unique(amounts).tolist()}
-        return [tuple(exact[v] for v in row) for row in np.atleast_2d(amounts).tolist()]
+        exact = {value: power(value) for value in np.unique(amounts).tolist()}  # many are equal
+        rows = np.atleast_2d(amounts).tolist()
+        return [tuple(exact[value] for value in row) for row in rows]
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Nobody else spends meanwhile, and what others have spent from the file is known."""
+        """Keep all others from spending, and know what they have spent from the file before."""
         with self._lock:
             if self._path is None:
                 yield
@@ -428,31 +445,30 @@ class BudgetAccount:
                 yield
 
     def _learn(self, content: bytes) -> None:
-        """Take over what the file says was spent, never less than is known here."""
+        """Take over what the file says was spent, or raise if it is less than is known here."""
         fields = account_files.fields_of(content, str(self._path))
         if account_files.head_of(content) != self._head:
             raise ValueError(f"account must keep its file; {self._path} is now another account's")
         spent = account_files.amounts_from_json(fields["spent"])
-        known = zip(self._spent, spent, self._limit, strict=True)
-        if not all(
-            before <= now <= limit
-            for person in known
-            for before, now, limit in zip(*person, strict=True)
-        ):
-            raise ValueError(
-                f"account must keep its file; in {self._path} less was spent than before: an older "
-                "copy took its place"
-            )
-        self._spent, self._private = spent, self._private or fields["private"]
+        for person in zip(self._spent, spent, self._limit, strict=True):
+            for before, now, limit in zip(*person, strict=True):
+                if not before <= now <= limit:
+                    raise ValueError(
+                        f"account must keep its file; in {self._path} less was spent than before: "
+                        "an older copy took its place"
+                    )
+        self._spent = spent
+        self._private = self._private or fields["private"]
         self._content = content
 
     def _record(self, spent: list[Amounts], *, private: bool) -> None:
-        """Keep what was spent: in the file first, if there is one."""
+        """Record what was spent: in the file first, if there is one."""
         if self._path is not None:
             content = account_files.content_of(self._head, spent, private)
             account_files.replace(self._path, content, self._id)
             self._content = content
-        self._spent, self._private = spent, private
+        self._spent = spent
+        self._private = private
 
     def _refuse_other_process(self) -> None:
         if os.getpid() != self._process:
@@ -462,31 +478,37 @@ class BudgetAccount:
             )
 
     def _within(self, asked: list[Amounts]) -> list[bool]:
-        """Return who can pay what is asked: the past, and the decimals as written."""
+        """Return who can pay what is asked, one entry a person of the account."""
         return [
             all(_plus(spent, one) <= limit for spent, one, limit in zip(*person, strict=True))
             for person in zip(self._spent, asked, self._limit, strict=True)
         ]
 
-    def _refuse_release(self, over: list[int], asked: list[Amounts]) -> NoReturn:
-        named = [f"{self._name(i)} {self._shortfall(i, asked[i])}" for i in over[:5]]
-        more = f", and {len(over) - 5} more" if len(over) > 5 else ""
+    def _refuse_release(self, overspending: list[int], asked: list[Amounts]) -> NoReturn:
+        """Raise, and name the first five people who would overspend, with their amounts."""
+        named = [f"{self._name(i)} {self._shortfall(i, asked[i])}" for i in overspending[:5]]
+        more = f", and {len(overspending) - 5} more" if len(overspending) > 5 else ""
         raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
 
     def _shortfall(self, i: int, asked: Amounts) -> str:
-        """Say what person i asks, and has too little of: the first number that is not enough."""
+        """Return what person i is asked and still has: of the first number that is not enough."""
         unspent = self._unspent()[i]
         k = next(k for k, amount in enumerate(asked) if not amount <= unspent[k])
-        asks, has = root(asked[k], self._power), _root_below(unspent[k], self._power)
+        asks = root(asked[k], self._power)
+        has = _root_below(unspent[k], self._power)
         if self.kind is ApproximateDP:
             return f"asks {EpsilonDelta._fields[k]} {asks!r} and has {has!r} left"
-        at = f" at order {self.budget.orders[k]:g}" if isinstance(self.budget, RenyiDP) else ""
-        return f"asks {asks!r}{at} and has {has!r} left"
+        if isinstance(self.budget, RenyiDP):
+            return f"asks {asks!r} at order {self.budget.orders[k]:g} and has {has!r} left"
+        return f"asks {asks!r} and has {has!r} left"
 
     def _name(self, i: int) -> str:
+        """Return what an error calls person i."""
         if self.budget.n is None:
             return "each person"
-        return f"person {i if self.people is None else repr(self.people[i])}"
+        if self.people is None:
+            return f"person {i}"
+        return f"person {self.people[i]!r}"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -499,22 +521,25 @@ class BudgetAccount:
         return f"BudgetAccount({self.budget!r}, spent={self._shaped(self._spent, _root_above)!r})"
 
     def _unspent(self) -> list[Amounts]:
+        """Return what each person can still spend, exactly."""
         pairs = zip(self._limit, self._spent, strict=True)
         return [tuple(map(_difference, limit, spent)) for limit, spent in pairs]
 
     def _shaped(
         self, amounts: list[Amounts], rounded: Callable[[Fraction | float, int], float]
     ) -> Any:
-        """Return amounts as numbers that a reader can use."""
+        """Return amounts as `spent` and `remaining` show them; `rounded` takes the root of each."""
         table = np.array([[rounded(one, self._power) for one in person] for person in amounts])
         if self.kind is RenyiDP:
             return table[0] if self.budget.n is None else table
-        columns = [float(c[0]) if self.budget.n is None else c for c in table.T]
+        columns = list(table.T)
+        if self.budget.n is None:
+            columns = [float(column[0]) for column in columns]
         return EpsilonDelta(*columns) if self.kind is ApproximateDP else columns[0]
 
 
 def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | None) -> None:
-    """Refuse a promise that does not add up, or that says something else than its neighbors."""
+    """Refuse a promise that does not add up, or arguments that contradict it."""
     if type(budget) not in (*POWERS, ApproximateDP, RenyiDP):
         kinds = ", ".join(one.__name__ for one in (*POWERS, ApproximateDP))
         raise TypeError(
@@ -554,7 +579,7 @@ def _promise_of_numbers(
 
 
 def _without_delta(promise: Promise) -> PureDP:
-    """Return a pure promise, which counts with delta 0, or refuse to choose a delta for others."""
+    """Return a pure promise, which counts with delta 0; raise for others, which have no delta."""
     if isinstance(promise, PureDP):
         return promise
     if isinstance(promise, PACPrivacy):
@@ -566,28 +591,28 @@ def _without_delta(promise: Promise) -> PureDP:
     )
 
 
-def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether each person of a promise can pay; who is absent pays nothing, and can."""
+def _by_person(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether each person of a promise can pay; whoever is absent pays nothing, so can."""
     return np.where(places == ABSENT, True, np.asarray(enough)[places])
 
 
 def _sum(spent: Amounts, asked: Amounts) -> Amounts:
-    """Return two lists of amounts, added exactly."""
-    return tuple(_plus(s, a) for s, a in zip(spent, asked, strict=True))
+    """Return the exact sums of two lists of amounts."""
+    return tuple(_plus(one, other) for one, other in zip(spent, asked, strict=True))
 
 
 def _difference(limit: Fraction | float, spent: Fraction | float) -> Fraction | float:
-    """Return what is left of a limit, exactly; of an infinite one, infinity."""
+    """Return limit - spent, exactly; infinity if the limit is."""
     return math.inf if limit == math.inf else limit - spent
 
 
 def _plus(spent: Fraction | float, asked: Fraction | float) -> Fraction | float:
-    """Return an exact sum; fractions beyond all floats do not add to infinity."""
+    """Return an exact sum, infinity if one of them is; fractions above all floats stay exact."""
     return math.inf if math.inf in (spent, asked) else spent + asked
 
 
 def _root_above(value: Fraction | float, power: int) -> float:
-    """Return a float next to a root whose printed decimal to the power is at least this."""
+    """Return the root of a value as a float, rounded up: its printed decimal is not below it."""
     near = root(value, power)
     while near < math.inf and decimal(near) ** power < value:
         near = math.nextafter(near, math.inf)
@@ -595,7 +620,7 @@ def _root_above(value: Fraction | float, power: int) -> float:
 
 
 def _root_below(value: Fraction | float, power: int) -> float:
-    """Return a float next to a root whose printed decimal to the power is at most this."""
+    """Return the root of a value as a float, rounded down: its printed decimal is not above it."""
     near = root(value, power)
     while near < math.inf and decimal(near) ** power > value:
         near = math.nextafter(near, 0.0)

@@ -1,4 +1,4 @@
-"""What several promises add up to: composition and groups; and promises on one scale."""
+"""Composition of promises and their sums over groups, and numbers that compare promises."""
 
 from __future__ import annotations
 
@@ -43,22 +43,8 @@ def compose(*promises: Promise) -> Promise:
     *promises : Promise
         At least one; all under one relation, and of one length or with one number for all.
     """
-    if not promises:
-        raise ValueError("compose needs at least one promise; got none")
-    for promise in promises:
-        if not isinstance(promise, Promise):
-            raise TypeError(f"compose takes promises; got {promise!r}")
-        if isinstance(promise, PACPrivacy):
-            promise._refuse(ApproximateDP)
+    _refuse_to_compose(promises)
     relation = promises[0].neighbors
-    if other := [p.neighbors for p in promises if p.neighbors != relation]:
-        raise ValueError(missing_relation(relation, other[0]))
-    lengths = {p.n for p in promises if p.n is not None}
-    if len(lengths) > 1:
-        raise ValueError(
-            f"cannot compose promises to {' and '.join(map(str, sorted(lengths)))} people: "
-            "no theorem says who of one list is who of the other"
-        )
     kinds = {type(p) for p in promises}
     if all(isinstance(p, PureDP) for p in promises):
         return PureDP(_total(p._parameters()["epsilon"] for p in promises), neighbors=relation)
@@ -75,47 +61,74 @@ def compose(*promises: Promise) -> Promise:
         return RenyiDP(orders, curve, neighbors=relation)
     if ZeroConcentratedDP in kinds:
         return ZeroConcentratedDP(_total(p.to_zcdp().rho for p in promises), neighbors=relation)
-    return GaussianDP(_total((p.to_gaussian().mu for p in promises), 2), neighbors=relation)
+    mu = _total((p.to_gaussian().mu for p in promises), 2)
+    return GaussianDP(mu, neighbors=relation)
+
+
+def _refuse_to_compose(promises: Collection[Any]) -> None:
+    """Raise if these are no promises, of two relations, or to different numbers of people."""
+    if not promises:
+        raise ValueError("compose needs at least one promise; got none")
+    for promise in promises:
+        if not isinstance(promise, Promise):
+            raise TypeError(f"compose takes promises; got {promise!r}")
+        if isinstance(promise, PACPrivacy):
+            promise._refuse(ApproximateDP)
+    relations = [promise.neighbors for promise in promises]
+    for promise in promises:
+        if promise.neighbors != relations[0]:
+            raise ValueError(missing_relation(relations[0], promise.neighbors))
+    lengths = {p.n for p in promises if p.n is not None}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"cannot compose promises to {' and '.join(map(str, sorted(lengths)))} people: "
+            "no theorem says who of one list is who of the other"
+        )
 
 
 def group(promise: PureDP, members: Iterable[int]) -> float:
     """Return the epsilon that a pure promise gives to several people who act as one: their sum.
 
-    In nats, rounded up, 0 for no members. Change one member at a time: the factors multiply.
+    In nats, rounded up, and 0 for no members. It holds since the records of the members can change
+    one after the other, and the factors e^epsilon multiply.
 
     Parameters
     ----------
     promise : PureDP
-        Of any relation; the group changes by that relation, each member once.
+        Of any relation; the record of each member changes by that relation, once.
     members : iterable of int
         Positions of different people, counted from 0.
     """
     if not isinstance(promise, PureDP):
         raise TypeError(f"promise must be a PureDP; got {promise!r}")
     who = [check.count(i, "members", minimum=0) for i in members]
-    if len(set(who)) < len(who) or (promise.n is not None and any(i >= promise.n for i in who)):
+    are_different = len(set(who)) == len(who)
+    are_here = promise.n is None or all(i < promise.n for i in who)
+    if not (are_different and are_here):
         raise ValueError(f"members must be different people below n = {promise.n}; got {who}")
-    each = np.broadcast_to(promise.epsilon, (promise.n or max(who, default=0) + 1,))
-    return _root_of_sum(each[who].tolist(), 1)
+    n = promise.n or max(who, default=0) + 1
+    epsilon = np.broadcast_to(promise.epsilon, (n,))
+    return _root_of_sum(epsilon[who].tolist(), 1)
 
 
 def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
-    r"""Renyi budget at one order, chosen in advance, that keeps an (epsilon, delta) promise.
+    r"""Renyi budget at one order, chosen in advance, that implies an (epsilon, delta) promise.
 
     .. math:: \varepsilon_\alpha = \varepsilon + \frac1{\alpha - 1}
               \log\frac{\delta\,(\alpha - 1)}{(1 - 1/\alpha)^\alpha}
 
     at `order`, rounded down, and infinity at all others, which then bind nobody. For an account:
-    ``BudgetAccount(renyi_budget(promise, order))``. An order that is chosen by what was released,
-    or any that is below its own budget at the end, keeps less: ``prop-order-in-advance``, chapter
-    *per_instance/accounts*. Whoever has epsilon and delta 0 has 0 at all orders.
+    ``BudgetAccount(renyi_budget(promise, order))``. If the order is chosen by what was released, or
+    is any at which the budget is not exceeded in the end, the promise may break:
+    ``prop-order-in-advance``, chapter *per_instance/accounts*. Whoever has epsilon and delta 0 has
+    0 at all orders.
 
     Parameters
     ----------
     promise : ApproximateDP
-        To one or to all; what is to hold in the end.
+        What is to hold for all releases together, to all or to each person.
     order : float
-        Of the grid. `RenyiDP.best_order` finds it for what is planned.
+        One of the grid. `RenyiDP.best_order` finds it for the curve of planned releases.
     orders : array_like, shape (k,), default RENYI_ORDERS
         The public grid of the curves that are to be added.
 
@@ -127,23 +140,26 @@ def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI
     """
     if not isinstance(promise, ApproximateDP):
         raise TypeError(f"promise must be an ApproximateDP; got {promise!r}")
-    grid, order = check_orders(orders), check.number(order, "order")
+    grid = check_orders(orders)
+    order = check.number(order, "order")
     if order not in grid:
         raise ValueError(f"order must be one of orders; got {order:g}")
     epsilon, delta = np.broadcast_arrays(promise.epsilon, promise.delta)
-    present = delta > 0
-    log_delta = np.log(np.where(present, delta, 1.0))
+    is_participant = delta > 0
+    log_delta = np.log(np.where(is_participant, delta, 1.0))
     budget = epsilon + (log_delta - log_factor(order)) / (order - 1)
-    slack = 1e-15 * (epsilon + (np.abs(log_delta) + abs(log_factor(order))) / (order - 1))
-    if not (np.where(present, budget - slack, 1.0) > 0).all():
+    rounding = 1e-15 * (epsilon + (np.abs(log_delta) + abs(log_factor(order))) / (order - 1))
+    rounded_down = budget - rounding
+    if not (np.where(is_participant, rounded_down, 1.0) > 0).all():
         raise ValueError(f"order must be larger, or epsilon, for anybody to spend; got {order:g}")
     curve = np.full((*epsilon.shape, len(grid)), math.inf)
-    curve[..., grid == order] = (budget - slack)[..., np.newaxis]
-    curve[~present] = 0.0
+    curve[..., grid == order] = rounded_down[..., np.newaxis]
+    curve[~is_participant] = 0.0
     return RenyiDP(grid, curve, neighbors=promise.neighbors)
 
 
 def missing_relation(first: str, second: str) -> str:
+    """Return the error for promises against two relations, with what can be done about it."""
     both = f"cannot compose a promise against {first!r} with one against {second!r}"
     missing = f"{both}: it takes a theorem that turns one relation into the other"
     removal = {first, second} - {"replace-one"}
@@ -154,12 +170,15 @@ def missing_relation(first: str, second: str) -> str:
 
 
 def _total(values: Iterable[Any], power: int = 1) -> Any:
-    """Add what several promises have for each person, or for all."""
-    columns = np.broadcast_arrays(*values)
-    people = list(zip(*(np.ravel(column).tolist() for column in columns), strict=True))
+    """Return sums over promises, entry by entry, of powers of their parameters, and its root."""
+    arrays = np.broadcast_arrays(*values)
+    columns = [np.ravel(array).tolist() for array in arrays]
+    people = list(zip(*columns, strict=True))
     sums = {amounts: _root_of_sum(amounts, power) for amounts in set(people)}
     totals = [sums[amounts] for amounts in people]
-    return np.reshape(totals, columns[0].shape) if columns[0].ndim else totals[0]
+    if arrays[0].ndim == 0:
+        return totals[0]
+    return np.reshape(totals, arrays[0].shape)
 
 
 def _root_of_sum(amounts: Collection[float], power: int) -> float:
@@ -168,36 +187,42 @@ def _root_of_sum(amounts: Collection[float], power: int) -> float:
         return math.inf
     total = sum((decimal(amount) ** power for amount in amounts), Fraction(0))
     try:
-        found = root(total, power)
+        near = root(total, power)
     except OverflowError:  # beyond all floats: no promise takes it
         return math.inf
-    while found < math.inf and decimal(found) ** power < total:
-        found = math.nextafter(found, math.inf)
-    while found and decimal(math.nextafter(found, 0.0)) ** power >= total:
-        found = math.nextafter(found, 0.0)
-    return found
+    while near < math.inf and decimal(near) ** power < total:
+        near = math.nextafter(near, math.inf)
+    while near and decimal(math.nextafter(near, 0.0)) ** power >= total:
+        near = math.nextafter(near, 0.0)
+    return near
 
 
 def decimal(value: float) -> Fraction:
-    """Return exactly the decimal that a float prints as, which is what was written down."""
+    """Return exactly the decimal that a float prints as: the number that somebody wrote down."""
     return Fraction(repr(float(value)))
 
 
 def root(value: Fraction | float, power: int) -> float:
-    """Return a float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value or isinstance(value, float):  # a float is infinity
+    """Return a float next to the root of a value, for power 1 or 2; a float is infinity.
+
+    A square root is computed with whole numbers, which do not overflow: of value * 4^shift, where
+    the shift gives the root about 64 binary digits.
+    """
+    if power == 1 or not value or isinstance(value, float):
         return float(value)
-    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
+    digits = value.numerator.bit_length() - value.denominator.bit_length()
+    shift = 64 - digits // 2
+    whole = math.isqrt(int(value * Fraction(4) ** shift))
+    return float(Fraction(whole) / Fraction(2) ** shift)
 
 
 def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
-    r"""Budgets under add-remove neighbors that keep (epsilon, delta) when a record is replaced.
+    r"""Budgets under add-remove neighbors that imply (epsilon, delta) when a record is replaced.
 
     .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
 
     Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*. For promises about
-    adding, removing or zeroing out a record: a replaced one is one that leaves and one that comes
+    adding, removing or zeroing out a record: a replacement is a removal and an addition
     (``fact-group``, chapter *per_instance/definitions*). Returns both, in the shape of `epsilon`,
     rounded down.
 
@@ -208,10 +233,11 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
     delta : float in [0, 1), default 0.0
     """
     whole = np.asarray(check.positive(epsilon, "epsilon"))
-    half = np.where(2 * (whole / 2) > whole, np.nextafter(whole / 2, 0.0), whole / 2)
+    was_rounded_up = 2 * (whole / 2) > whole  # among the smallest floats
+    half = np.where(was_rounded_up, np.nextafter(whole / 2, 0.0), whole / 2)
     with np.errstate(over="ignore"):
-        share = check.delta(delta, zero=True) / (1 + np.exp(half))
-    return half[()], np.nextafter(share * (1 - 1e-15), 0.0)[()]
+        half_delta = check.delta(delta, zero=True) / (1 + np.exp(half))
+    return half[()], np.nextafter(half_delta * (1 - 1e-15), 0.0)[()]
 
 
 def success_rate(promise: Promise) -> Any:
@@ -219,9 +245,9 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
-    Rounded up. PAC privacy has its own, an average over halves of a pool. Statement
-    ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a
-    person.
+    Rounded up. For PAC privacy it is the ceiling that is promised, an average over halves of a
+    pool. Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*. Returns a number,
+    or an array with one for each person.
 
     Parameters
     ----------

@@ -29,58 +29,72 @@ NEIGHBORS = {
 #: public orders at which Renyi curves are given where nothing else is said
 RENYI_ORDERS = (1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
 
-LEAST_STEPS = 2e-323  # four steps of the smallest floats, among which products lose their digits
+FOUR_SMALLEST_STEPS = 2e-323  # of floats: so near 0, products lose their digits
+LOG_LARGEST_FLOAT = 700.0  # about: exp of more overflows
+HALVINGS = 32  # of the interval that has the best order; the minimum is flat, so these are enough
 
 
 class Promise:
-    """What all promises share: parameters for one or for all, a relation, a sentence, a hub."""
+    """Base of all promises: parameters for all or for each person, a relation, and a profile."""
 
     neighbors: str
     _sentence: ClassVar[str]
 
     def __post_init__(self) -> None:
-        self._store(**{k: check.each(value, None, k) for k, value in self._parameters().items()})
+        checked = {}
+        for name, value in self._parameters().items():
+            checked[name] = check.privacy_parameters(value, None, name)
+        self._store(**checked)
 
     @property
     def n(self) -> int | None:
-        """Number of people with a parameter of their own; None if one serves everybody."""
-        return next((len(v) for v in self._parameters().values() if np.ndim(v)), None)
+        """Number of people who have one parameter each; None if one number is for all."""
+        for value in self._parameters().values():
+            if np.ndim(value):
+                return len(value)
+        return None
 
     def profile(self, epsilon: ArrayLike) -> Any:
         """Return the smallest delta that this promise alone implies at `epsilon`.
 
         Epsilon, at least 0, is broadcast against the parameters, with people on the last axis: a
-        number gives one delta a person, shape (n,) gives each person their own epsilon, shape (k,
-        1) gives a curve a person. A promise with one parameter for all takes any shape.
+        number gives one delta a person, shape (n,) is one epsilon for each person, and shape (k, 1)
+        gives one curve for each person. A promise with one number for all takes any shape.
         """
-        at, n = np.asarray(check.nonnegative(epsilon, "epsilon")), self.n
-        if n is not None and at.ndim and at.shape[-1] not in (1, n):
+        epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
+        n = self.n
+        if n is not None and epsilon.ndim and epsilon.shape[-1] not in (1, n):
             ends = f"end in an axis of 1 or {n}, the number of people"
-            raise ValueError(f"epsilon must be a number or {ends}; got shape {at.shape}")
-        return _plain(np.clip(self._profile(at), 0.0, 1.0) + 0.0)  # no -0.0
+            raise ValueError(f"epsilon must be a number or {ends}; got shape {epsilon.shape}")
+        delta = np.clip(self._profile(epsilon), 0.0, 1.0)
+        return _plain(delta + 0.0)  # turns -0.0 into 0.0
 
     def to_approximate(self, delta: ArrayLike) -> ApproximateDP:
         """Return the smallest epsilon at which the profile is at most `delta`, for each person.
 
-        `delta` is a number or one for each person. Bisection keeps the promise in floats, too.
-        Whoever takes no part is promised (0, 0).
+        `delta` is a number or one for each person. The result is rounded up: the profile computed
+        there is at most `delta`. Whoever takes no part is promised (0, 0).
         """
         delta = check.probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
             got = f"got shape {np.shape(delta)} for n = {self.n}"
             raise ValueError(f"delta must be a number or have one entry for each person; {got}")
-        low = np.zeros(np.shape(self.profile(0.0)))
+        at_zero = np.asarray(self.profile(0.0))
+        low = np.zeros(np.shape(at_zero))
         high = low + 1.0
-        while np.any(short := self.profile(high) > delta):
+        is_too_small = self.profile(high) > delta
+        while np.any(is_too_small):
             if 2 * float(high.max()) == np.inf:
                 always = f"what {type(self).__name__} allows at every epsilon"
                 raise ValueError(f"delta must be at least {always}; got {np.min(delta):g}")
-            high = np.where(short, 2 * high, high)
-        high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
-        enough = bisect(lambda at: self.profile(at) <= delta, kept=high, broken=low)
-        if np.any(absent := np.asarray(self.profile(0.0)) == 0):  # they take no part
-            delta = np.where(absent, 0.0, delta)
-        return ApproximateDP(_plain(enough), delta, neighbors=self.neighbors)
+            high = np.where(is_too_small, 2 * high, high)
+            is_too_small = self.profile(high) > delta
+        high = np.where(at_zero <= delta, 0.0, high)
+        smallest = bisect(lambda at: self.profile(at) <= delta, true_at=high, false_at=low)
+        is_absent = at_zero == 0  # takes no part
+        if np.any(is_absent):
+            delta = np.where(is_absent, 0.0, delta)
+        return ApproximateDP(_plain(smallest), delta, neighbors=self.neighbors)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return the zero-concentrated promise that a theorem derives from this one."""
@@ -100,19 +114,26 @@ class Promise:
         return type(self)(**vars(self) | largest)
 
     def __str__(self) -> str:
-        shown, ranges = {}, ""
+        shown = {}
+        ranges = ""
         for name, value in self._parameters().items():
-            shown[name] = f"{name}_i" if np.ndim(value) else self._text(value)
-            if np.ndim(value):
-                low, high = self._text(np.min(value)), self._text(np.max(value))
-                one = np.min(value) == np.max(value)
-                ranges += f", {name}_i " + (f"= {low}" if one else f"from {low} to {high}")
+            if not np.ndim(value):
+                shown[name] = self._text(value)
+                continue
+            shown[name] = f"{name}_i"
+            low, high = np.min(value), np.max(value)
+            if low == high:
+                ranges += f", {name}_i = {self._text(low)}"
+            else:
+                ranges += f", {name}_i from {self._text(low)} to {self._text(high)}"
         who = "Each person" if self.n is None else "Each person i"
-        what = self._sentence.format(**shown) + ranges + ("," if ranges else "")
+        what = self._sentence.format(**shown)
+        if ranges:
+            what += f"{ranges},"
         return f"{who} is promised {what} {self._against()}."
 
     def _text(self, value: float) -> str:
-        """A parameter as the sentence shows it."""
+        """Return a parameter as the sentence shows it."""
         return f"{value:g}"
 
     def __eq__(self, other: object) -> bool:
@@ -122,17 +143,19 @@ class Promise:
         return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
-        plain = (v.tobytes() if isinstance(v, np.ndarray) else v for v in vars(self).values())
-        return hash((type(self), *plain))
+        values = [v.tobytes() if isinstance(v, np.ndarray) else v for v in vars(self).values()]
+        return hash((type(self), *values))
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy is validated, and read-only, again
         return partial(type(self), **vars(self)), ()
 
     def _parameters(self) -> dict[str, Any]:
+        """Return the privacy parameters by name: the fields that are not keywords only."""
         names = [f.name for f in fields(self) if not f.kw_only]  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names}
 
     def _store(self, **checked: Any) -> None:
+        """Keep checked parameters, read-only; refuse those with names or of two lengths."""
         for name in checked:
             check.refuse_index(getattr(self, name), name, "a promise keeps no names")
         shapes = {name: np.shape(v) for name, v in checked.items() if np.ndim(v)}
@@ -143,12 +166,15 @@ class Promise:
             check.choice(self.neighbors, "neighbors", list(NEIGHBORS))
 
     def _against(self) -> str:
+        """Return the end of the sentence, about neighbors."""
         return f"against {NEIGHBORS[self.neighbors]}"
 
     def _profile(self, epsilon: Floats) -> Any:
+        """Return what `profile` does, for a checked epsilon."""
         raise NotImplementedError
 
     def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
+        """Raise: no theorem turns this promise into one of the target's kind."""
         kinds = f"{type(self).__name__} into {target.__name__}"
         raise TypeError(f"cannot turn {kinds}: no theorem does{way_out}")
 
@@ -201,13 +227,14 @@ class PureDP(Promise):
         The trade-off curve of randomized response is two chords that meet at error rates
         :math:`1/(1 + e^\varepsilon)` each. The convex Gaussian curve through that corner has the
         same ends, so it lies below both chords. Nothing cancels in :math:`\mu = 2\sqrt2\,
-        \mathrm{erf}^{-1}(\tanh(\varepsilon/2))`, which is at most :math:`\varepsilon\sqrt{\pi/2}`.
+        \mathrm{erf}^{-1}(\tanh(\varepsilon/2))`, which is at most :math:`\varepsilon\sqrt{\pi/2}`,
+        and about that for a tiny epsilon.
         """
         epsilon = np.asarray(self.epsilon)
-        least = np.sqrt(np.pi / 2) * epsilon
+        tiny = np.sqrt(np.pi / 2) * epsilon
         small = np.sqrt(8) * erfinv(np.tanh(np.minimum(epsilon, 1.0) / 2))
         large = -2 * ndtri_exp(-np.logaddexp(0.0, epsilon))
-        mu = np.select([epsilon < 1e-8, epsilon < 1], [least, small], large)
+        mu = np.select([epsilon < 1e-8, epsilon < 1], [tiny, small], large)
         return GaussianDP(rounded_up(mu, epsilon > 0), neighbors=self.neighbors)
 
     def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
@@ -216,14 +243,20 @@ class PureDP(Promise):
         .. math:: D_\alpha = \frac{1}{\alpha - 1}
                   \log\frac{\cosh((\alpha - 1/2)\varepsilon)}{\cosh(\varepsilon/2)}
 
-        A Renyi moment is convex in the likelihood ratio, so it is largest at its two ends.
+        A Renyi moment is convex in the likelihood ratio, so it is largest at its two ends. With
+        :math:`t = (\alpha - 1)\varepsilon` the logarithm is
+        :math:`\log(1 + 2\sinh^2(t/2) + \tanh(\varepsilon/2)\sinh t)`, where nothing cancels, and
+        :math:`t + \log(1 + e^{-t-\alpha\varepsilon}) - \log(1 + e^{-\varepsilon})`, where nothing
+        overflows.
         """
-        orders, epsilon = check_orders(orders), np.asarray(self.epsilon)[..., np.newaxis]
-        steps = (orders - 1) * epsilon
-        small = np.minimum(steps, 1.0)
-        small = np.log1p(2 * np.sinh(small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(small))
-        large = steps + np.log1p(np.exp(-steps - orders * epsilon)) - np.log1p(np.exp(-epsilon))
-        moment = rounded_up(np.where(steps < 1, small, large), epsilon > 0)
+        orders = check_orders(orders)
+        epsilon = np.asarray(self.epsilon)[..., np.newaxis]
+        t = (orders - 1) * epsilon
+        t_small = np.minimum(t, 1.0)
+        growth = 2 * np.sinh(t_small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(t_small)
+        small = np.log1p(growth)
+        large = t + np.log1p(np.exp(-t - orders * epsilon)) - np.log1p(np.exp(-epsilon))
+        moment = rounded_up(np.where(t < 1, small, large), epsilon > 0)
         curve = rounded_up(moment / (orders - 1), epsilon > 0)
         return RenyiDP(orders, curve, neighbors=self.neighbors)
 
@@ -253,14 +286,17 @@ class ApproximateDP(Promise):
 
     @classmethod
     def to_participants(cls, epsilon: Floats, delta: float, *, neighbors: str) -> ApproximateDP:
-        """Return the promise with one delta to all whose epsilon, shape (n,), is above 0, and of
-        (0, 0) to all others: they take no part."""
-        takes_part = epsilon > 0
-        deltas = delta if takes_part.all() else np.where(takes_part, delta, 0.0)
-        return cls(epsilon, deltas, neighbors=neighbors)
+        """Return the promise with one delta to all participants, and (0, 0) to all others.
+
+        `epsilon` has shape (n,), and is 0 for whoever takes no part.
+        """
+        is_participant = epsilon > 0
+        if is_participant.all():
+            return cls(epsilon, delta, neighbors=neighbors)
+        return cls(epsilon, np.where(is_participant, delta, 0.0), neighbors=neighbors)
 
     def _check_delta(self, epsilon: Any) -> Any:
-        """Return delta, above 0 and below 1 but for people of a list who take no part."""
+        """Return delta, in (0, 1), or 0 for whoever has epsilon 0 in two lists of one length."""
         if np.ndim(self.delta) == 1 and np.shape(self.delta) == np.shape(epsilon):
             delta = check.nonnegative(self.delta, "delta")
             absent = (epsilon == 0) & (delta == 0)
@@ -270,8 +306,10 @@ class ApproximateDP(Promise):
         return check.probability(self.delta, "delta")
 
     def _profile(self, epsilon: Floats) -> Any:
-        delta, more = np.asarray(self.delta), _randomized_response_profile(epsilon, self.epsilon)
-        return np.where(more > 0, rounded_up(delta + (1 - delta) * more, more > 0), delta)
+        delta = np.asarray(self.delta)
+        response = _randomized_response_profile(epsilon, self.epsilon)
+        larger = rounded_up(delta + (1 - delta) * response, response > 0)
+        return np.where(response > 0, larger, delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,8 +322,8 @@ class ZeroConcentratedDP(Promise):
               \Bigl(1 - \frac1\alpha\Bigr)^\alpha ,
 
     an upper bound: all orders together imply a little less. Its logarithm is strictly convex in
-    alpha, and every alpha is valid, so an inexact search errs upward. `rho` is a number above 0, or
-    has shape (n,), 0 for whoever takes no part; `neighbors` is as in `PureDP`.
+    alpha. Every alpha gives a valid delta, so an inexact minimum is only too large. `rho` is a
+    number above 0, or has shape (n,), 0 for whoever takes no part; `neighbors` is as in `PureDP`.
     """
 
     rho: Any  #: above 0, or shape (n,)
@@ -293,28 +331,32 @@ class ZeroConcentratedDP(Promise):
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
     def _profile(self, epsilon: Floats) -> Any:
-        rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
-        # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
-        low = np.minimum(0.0, epsilon - 3 * rho)  # as log a; slope <= 0 here, > 0 at high
+        is_participant = np.asarray(self.rho) > 0
+        rho = np.where(is_participant, self.rho, 1.0)
+        # With a = alpha - 1, log delta = a ((a + 1) rho - epsilon) - log(a) - (a + 1) log(1 + 1/a).
+        # Its slope rho (2 a + 1) - log(1 + 1/a) - epsilon grows in a. We look for its root in
+        # log(a): at `low` the slope is at most 0, at `high` above 0.
+        low = np.minimum(0.0, epsilon - 3 * rho)
         with np.errstate(over="ignore"):
             high = np.log(epsilon / (2 * rho) + 1 / np.sqrt(2 * rho))
-        high = np.clip(high, 0.0, 700.0)  # beyond, delta is below all floats
-        for _ in range(32):  # the minimum is flat: the error counts squared
+        high = np.clip(high, 0.0, LOG_LARGEST_FLOAT)  # beyond, delta is below all floats
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
-            log1p = np.logaddexp(0.0, -middle)
-            falling = rho * (2 * np.exp(middle) + 1) - log1p - epsilon < 0
-            low, high = np.where(falling, middle, low), np.where(falling, high, middle)
+            slope = rho * (2 * np.exp(middle) + 1) - np.logaddexp(0.0, -middle) - epsilon
+            low = np.where(slope < 0, middle, low)
+            high = np.where(slope < 0, high, middle)
         a = np.exp(high)
         log_delta = a * ((a + 1) * rho - epsilon) - high - (a + 1) * np.logaddexp(0.0, -high)
-        # of 0: whoever takes no part
-        return rounded_up(np.exp(np.minimum(0.0, log_delta)), np.asarray(self.rho) > 0, 2e-12)
+        delta = np.exp(np.minimum(0.0, log_delta))
+        return rounded_up(delta, is_participant, 2e-12)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         return self
 
     def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
         """Return the curve rho * alpha, which is the definition."""
-        orders, rho = check_orders(orders), np.asarray(self.rho)[..., np.newaxis]
+        orders = check_orders(orders)
+        rho = np.asarray(self.rho)[..., np.newaxis]
         return RenyiDP(orders, rounded_up(orders * rho, rho > 0), neighbors=self.neighbors)
 
 
@@ -332,9 +374,10 @@ class GaussianDP(Promise):
 
     def _profile(self, epsilon: Floats) -> Any:
         mu = np.asarray(self.mu)
-        known = gaussian_profile(epsilon, np.where(mu > 0, mu, 1.0))
-        error = uncertainty(np.maximum(known, NEARLY_ZERO))
-        return rounded_up(known, mu > 0, error)  # of 0: whoever takes no part
+        is_participant = mu > 0
+        delta = gaussian_profile(epsilon, np.where(is_participant, mu, 1.0))
+        error = uncertainty(np.maximum(delta, NEARLY_ZERO))
+        return rounded_up(delta, is_participant, error)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return rho = mu**2 / 2: the Renyi divergences of two normals, and post-processing."""
@@ -395,17 +438,22 @@ class RenyiDP(Promise):
 
     @property
     def n(self) -> int | None:
-        """Number of people with a curve of their own; None if one serves everybody."""
+        """Number of people who have one curve each; None if one curve is for all."""
         return len(self.epsilon) if self.epsilon.ndim == 2 else None
 
     def best_order(self, delta: float) -> float:
         """Return the order with the smallest epsilon at `delta`, for whoever is promised least."""
-        log_delta, order = np.log(check.delta(delta)), self.orders
-        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
-        return float(order[np.argmin(curve + (log_factor(order) - log_delta) / (order - 1))])
+        log_delta = np.log(check.delta(delta))
+        epsilon = self._largest_curve() + (log_factor(self.orders) - log_delta) / (self.orders - 1)
+        return float(self.orders[np.argmin(epsilon)])
+
+    def _largest_curve(self) -> Floats:
+        """Return the curve for all, or the largest divergence of anybody at each order."""
+        curve: Floats = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
+        return curve
 
     def to_renyi(self, orders: ArrayLike | None = None) -> RenyiDP:
-        """Return this promise, or refuse another grid of orders than its own."""
+        """Return this promise, or raise if the orders are not its grid."""
         if orders is not None and not np.array_equal(check_orders(orders), self.orders):
             raise ValueError(
                 f"orders must be those of the curve, {_listed(self.orders)}; got "
@@ -414,19 +462,20 @@ class RenyiDP(Promise):
         return self
 
     def weakest(self) -> RenyiDP:
-        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
-        return RenyiDP(self.orders, curve, neighbors=self.neighbors)
+        return RenyiDP(self.orders, self._largest_curve(), neighbors=self.neighbors)
 
     def _parameters(self) -> dict[str, Any]:
         return {"orders": self.orders, "epsilon": self.epsilon}
 
     def _profile(self, epsilon: Floats) -> Any:
-        order, at = self.orders, epsilon[..., np.newaxis]
-        log_delta = (order - 1) * (self.epsilon - at) + log_factor(order)
-        # of products that nearly cancel, the rounding of each counts
-        terms = (order - 1) * (self.epsilon + at) + np.abs(log_factor(order))
-        least = np.min(log_delta + 1e-15 * terms, axis=-1)
-        return rounded_up(np.exp(np.minimum(0.0, least)), (self.epsilon > 0).all(axis=-1), 1e-14)
+        order = self.orders
+        epsilon = epsilon[..., np.newaxis]
+        log_delta = (order - 1) * (self.epsilon - epsilon) + log_factor(order)
+        # The terms may nearly cancel: then it counts how they were rounded.
+        size_of_terms = (order - 1) * (self.epsilon + epsilon) + np.abs(log_factor(order))
+        smallest = np.min(log_delta + 1e-15 * size_of_terms, axis=-1)
+        is_participant = (self.epsilon > 0).all(axis=-1)
+        return rounded_up(np.exp(np.minimum(0.0, smallest)), is_participant, 1e-14)
 
     def __str__(self) -> str:
         who = "Each person" if self.n is None else "Each person i"
@@ -444,13 +493,14 @@ class RenyiDP(Promise):
 class PACPrivacy(Promise):
     """PAC privacy of membership: a ceiling on how often any adversary guesses right.
 
-    An average over the random half of a public pool, not a bound for every data set, it converts
-    nowhere and composes with nothing: see ``def-pac-privacy``, *pac/membership*. The ceiling on the
-    posterior `success_rate`, a number or of shape (n,), is below 1 and at least the success of a
-    blind guess; `sample_rate` is the probability that a person is in the data.
+    The ceiling is on an average over the random half of a public pool, not on every data set, so no
+    theorem converts it into another promise or composes it with one: see ``def-pac-privacy``,
+    *pac/membership*. The posterior `success_rate`, a number or of shape (n,), is below 1 and at
+    least the success of a blind guess; `sample_rate` is the probability that a person is in the
+    data.
     """
 
-    success_rate: Any  #: a number or shape (n,)
+    success_rate: Any  #: ceiling, a number or shape (n,)
     sample_rate: float = field(default=0.5, kw_only=True)  #: probability to be in the data
     _sentence: ClassVar[str] = (
         "PAC privacy: whoever knows the pool guesses right whether they are in the data with "
@@ -476,11 +526,12 @@ class PACPrivacy(Promise):
         return f"compared with {self.prior:.12g} for a blind guess"
 
     def _text(self, value: float) -> str:
-        """Rounded up, to six digits of what it is above the blind guess or below certainty."""
+        """Return a rate, rounded up to six digits of its distance to the blind guess or to 1."""
         ceiling = Decimal(repr(float(value)))
-        room = min(ceiling - Decimal(repr(self.prior)), 1 - ceiling)
-        place = min(room.adjusted() if room > 0 else 0, -1) - 5
-        shown = ceiling.quantize(Decimal((0, (1,), place)), ROUND_CEILING)
+        distance = min(ceiling - Decimal(repr(self.prior)), 1 - ceiling)
+        first_digit = min(distance.adjusted(), -1) if distance > 0 else -1
+        last_digit = Decimal((0, (1,), first_digit - 5))
+        shown = ceiling.quantize(last_digit, ROUND_CEILING)
         return f"{shown.normalize():f}"
 
     def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
@@ -493,15 +544,18 @@ class PACPrivacy(Promise):
 
 def check_orders(orders: ArrayLike) -> Floats:
     """Return orders of Renyi divergences, shape (k,): increasing numbers above 1."""
-    found = check.vector(check.finite(orders, "orders"), "orders", "k")
-    if not (found > 1).all() or not (np.diff(found) > 0).all():
-        raise ValueError(f"orders must be increasing numbers above 1; got {_listed(found)}")
-    return np.asarray(found, dtype=float)
+    checked = check.vector(check.finite(orders, "orders"), "orders", "k")
+    if not (checked > 1).all() or not (np.diff(checked) > 0).all():
+        raise ValueError(f"orders must be increasing numbers above 1; got {_listed(checked)}")
+    return np.asarray(checked, dtype=float)
 
 
 def _listed(orders: Floats) -> str:
+    """Return the first four orders as text, and how many there are."""
     listed = ", ".join(f"{order:.12g}" for order in orders[:4])
-    return listed + (f", ... ({len(orders)} orders)" if len(orders) > 4 else "")
+    if len(orders) > 4:
+        listed += f", ... ({len(orders)} orders)"
+    return listed
 
 
 def log_factor(orders: ArrayLike) -> Floats:
@@ -511,18 +565,21 @@ def log_factor(orders: ArrayLike) -> Floats:
 
 
 def _randomized_response_profile(epsilon: Floats, eps0: Any) -> Any:
-    below = np.minimum(epsilon - eps0, 0.0)
-    return rounded_up(-np.expm1(below) / (1 + np.exp(-np.asarray(eps0))), below < 0)
+    """Return (e^eps0 - e^epsilon)_+ / (1 + e^eps0), rounded up: the profile of `PureDP`."""
+    difference = np.minimum(epsilon - eps0, 0.0)
+    delta = -np.expm1(difference) / (1 + np.exp(-np.asarray(eps0)))
+    return rounded_up(delta, difference < 0)
 
 
 def rounded_up(value: Any, above_zero: Any, error: Any = 2e-15) -> Any:
-    """Return a float that is at least the number that a value of this relative error stands for.
+    """Return a float that is not below a number, known as `value` up to this relative error.
 
-    Where the number is not above 0 it is 0. Where it is, so is the float, and a few of the smallest
-    steps larger: a number below all floats never becomes a promise of nothing.
+    It is 0 where the number is not above 0. Elsewhere it is above 0, too, by a few of the smallest
+    steps of floats: a number smaller than all floats does not become a promise of 0.
     """
-    return np.where(above_zero, np.asarray(value) * (1 + error) + LEAST_STEPS, 0.0)[()]
+    return np.where(above_zero, np.asarray(value) * (1 + error) + FOUR_SMALLEST_STEPS, 0.0)[()]
 
 
 def _plain(value: Any) -> Any:
+    """Return an array of no axis as a float, and any other array as it is."""
     return float(value) if np.ndim(value) == 0 else value

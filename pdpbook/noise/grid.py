@@ -17,8 +17,9 @@ from pdpbook.noise.laws import check_points, check_size, check_step, keep
 Integers = NDArray[np.int64]
 Randomness = np.random.Generator | random.SystemRandom
 
-LIMIT = 2**53  #: whole numbers up to here are floats, and so are they times a power of two
-SLOWEST = Fraction(1, 2**40)  #: smallest rate a step
+#: whole numbers up to here are floats, and so are their products with a power of two
+LARGEST_INTEGER = 2**53
+SMALLEST_RATE = Fraction(1, 2**40)  #: a step
 
 
 def sample_discrete_laplace(
@@ -40,56 +41,68 @@ def sample_discrete_laplace(
     rng : numpy.random.Generator or random.SystemRandom
         A ``SystemRandom`` takes every bit from the operating system.
     """
-    exact = _rate(rate, "rate")
-    rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
+    exact_rate = _rate(rate, "rate")
+    if not isinstance(rng, random.SystemRandom):
+        check.rng(rng)
     if size is None:
-        return _draw(exact, rng)
-    draws = range(check.count(size, "size", minimum=0))
-    return np.array([_draw(exact, rng) for _ in draws], dtype=np.int64)
+        return _draw(exact_rate, rng)
+    draws = check.count(size, "size", minimum=0)
+    return np.array([_draw(exact_rate, rng) for _ in range(draws)], dtype=np.int64)
 
 
 def _draw(rate: Fraction, rng: Randomness) -> int:
-    """One draw: a geometric size from rejections, then a sign that counts 0 once."""
-    s, t = rate.numerator, rate.denominator
+    """Return one draw: a size, then a sign; with a sign of its own, 0 would count twice."""
+    s = rate.numerator
+    t = rate.denominator
     while True:
-        u = _below(t, rng)
+        u = _uniform_below(t, rng)
         if not _coin(u, t, rng):
             continue
         v = 0
         while _coin(1, 1, rng):
             v += 1
         size = (u + t * v) // s  # u + t v is geometric with factor e^(-1/t)
-        negative = _below(2, rng)
-        if size or not negative:
-            return max(-LIMIT, min(LIMIT, -size if negative else size))
+        is_negative = _uniform_below(2, rng) == 1
+        if size == 0 and is_negative:
+            continue  # 0 was already counted, with the other sign
+        return _limited(-size if is_negative else size)
+
+
+def _limited(steps: int) -> int:
+    """Return a number of steps, cut off at `LARGEST_INTEGER`."""
+    return max(-LARGEST_INTEGER, min(LARGEST_INTEGER, steps))
 
 
 def _coin(u: int, t: int, rng: Randomness) -> bool:
-    """Heads with probability exp(-u / t), for u <= t: the first k with a miss at u / (k t) is odd.
+    """Return True with probability exp(-u / t), for u <= t.
 
-    Beyond k gets g^k / k! with g = u / t, so an odd k has 1 - g + g^2/2 - ...
+    Trial k = 1, 2, ... succeeds with probability g / k, where g = u / t. The first k trials all
+    succeed with probability g^k / k!, so the first failure is at an odd k with probability
+    1 - g + g^2 / 2! - g^3 / 3! + ... = exp(-g).
     """
     k = 1
-    while _below(k * t, rng) < u:
+    while _uniform_below(k * t, rng) < u:
         k += 1
     return k % 2 == 1
 
 
-def _below(m: int, rng: Randomness) -> int:
-    """A uniform choice of 0, ..., m - 1."""
+def _uniform_below(m: int, rng: Randomness) -> int:
+    """Return one of 0, ..., m - 1, each with the same probability."""
     if isinstance(rng, random.SystemRandom):
         return rng.randrange(m)
     if m <= 2**62:
         return int(rng.integers(m))
     bits = m.bit_length()
-    while True:
-        word = int.from_bytes(rng.bytes((bits + 7) // 8), "big") >> (-bits % 8)
-        if word < m:
-            return word
+    whole_bytes = (bits + 7) // 8
+    spare_bits = -bits % 8
+    while True:  # the chance of `m` or more is below a half
+        candidate = int.from_bytes(rng.bytes(whole_bytes), "big") >> spare_bits
+        if candidate < m:
+            return candidate
 
 
 def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float = 0.0) -> Any:
-    r"""How many steps a record can move a rounded value: the sensitivity, rounded up.
+    r"""Number of steps by which a record can move a rounded value: the sensitivity, rounded up.
 
     .. math:: K_i = \lceil (S_i + 2de) / g \rceil + d - 1
 
@@ -113,11 +126,15 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     (array([1, 2]), 3)
     """
     moves = check.budgets(check.nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
-    grid, d = check_step(step), check.count(d, "d")
-    slack = 2 * d * Fraction(check.single(check.nonnegative(error, "error"), "error"))
-    exact = ((Fraction(float(move)) + slack) / grid for move in np.atleast_1d(moves))
-    steps = [max(1, math.ceil(k) + d - 1) for k in exact]
-    if max(steps) > LIMIT:
+    grid = check_step(step)
+    d = check.count(d, "d")
+    error = check.single(check.nonnegative(error, "error"), "error")
+    slack = 2 * d * Fraction(error)
+    steps = []
+    for move in np.atleast_1d(moves):
+        exact = (Fraction(float(move)) + slack) / grid
+        steps.append(max(1, math.ceil(exact) + d - 1))
+    if max(steps) > LARGEST_INTEGER:
         raise ValueError(f"step must not be finer than 2**-53 of a sensitivity; got {step:g}")
     return steps[0] if np.ndim(moves) == 0 else np.array(steps, dtype=np.int64)
 
@@ -150,8 +167,9 @@ def grid_rate(
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
         got = f"{len(budgets)} and {len(steps)} people"
         raise ValueError(f"epsilon and sensitivity must have one length; got {got}")
-    pairs = zip(*np.broadcast_arrays(budgets, steps), strict=True)
-    rate = min(Fraction(repr(float(b))) / int(k) for b, k in set(pairs))
+    epsilons, steps = np.broadcast_arrays(budgets, steps)
+    different = set(zip(epsilons, steps, strict=True))
+    rate = min(Fraction(repr(float(one))) / int(k) for one, k in different)
     return _rate(rate, "epsilon over the steps of a record")
 
 
@@ -184,8 +202,11 @@ def grid_laplace(
     exact = check.vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = check_step(step)
-    center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
-    return GridLaplace(np.array([max(-LIMIT, min(LIMIT, c)) for c in center]), step, rate)
+    center = []
+    for value in exact:
+        nearest = math.floor(Fraction(float(value)) / grid + Fraction(1, 2))
+        center.append(_limited(nearest))
+    return GridLaplace(np.array(center), step, rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +215,9 @@ class GridLaplace:
 
     .. math:: P(gk) = \prod_j \tanh(r/2)\,e^{-r|k_j-c_j|}, \qquad k\in\mathbb{Z}^d
 
-    Whole numbers `center` of shape (d,), copied and read-only, count steps :math:`g`, a power of
-    two; the `rate` :math:`r` is a step's, and kept as a fraction. Page *synthesis/grid*. Not
-    private: it holds the center. Draws are cut off at :math:`2^{53}` steps.
+    The `center` has shape (d,), whole numbers of steps; it is copied, and read-only. A step
+    :math:`g` is a power of two. The `rate` :math:`r`, a fraction, is that of one step. Page
+    *synthesis/grid*. Not private: it holds the center. Draws are cut off at :math:`2^{53}` steps.
 
     Examples
     --------
@@ -213,28 +234,35 @@ class GridLaplace:
         if raw.dtype.kind not in "iu":
             raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
         center = check.vector(raw, "center", "d").astype(np.int64)
-        step, rate = float(check_step(self.step)), _rate(self.rate, "rate")
+        step = float(check_step(self.step))
+        rate = _rate(self.rate, "rate")
         keep(self, center=center, step=step, rate=rate)
 
     def logpmf(self, points: ArrayLike) -> Floats:
         """Log-probability of `points` of shape (..., d); minus infinity off the grid."""
-        d, rate = len(self.center), float(self.rate)
+        d = len(self.center)
+        rate = float(self.rate)
         k = check_points(points, d) / self.step
         distance = np.abs(k - self.center).sum(axis=-1)
-        value = d * np.log(np.tanh(rate / 2)) - rate * distance
-        return np.asarray(np.where(np.all(k == np.floor(k), axis=-1), value, -np.inf))[()]
+        log_probability = d * np.log(np.tanh(rate / 2)) - rate * distance
+        on_grid = np.all(k == np.floor(k), axis=-1)
+        return np.asarray(np.where(on_grid, log_probability, -np.inf))[()]
 
     def sample(self, size: int | None = None, *, rng: Randomness) -> Floats:
         """Draw from the law: shape (d,), or (size, d), exact multiples of the step."""
         shape = (*check_size(size), len(self.center))
         noise = sample_discrete_laplace(self.rate, math.prod(shape), rng=rng).reshape(shape)
-        return np.asarray(np.clip(self.center + noise, -LIMIT, LIMIT) * self.step)
+        steps = np.clip(self.center + noise, -LARGEST_INTEGER, LARGEST_INTEGER)
+        return np.asarray(steps * self.step)
 
 
 def _rate(rate: Any, name: str) -> Fraction:
-    known = isinstance(rate, Fraction)
-    exact = Fraction(rate if known else repr(check.number(rate, name)))
-    if not exact >= SLOWEST:
+    """Return a rate as an exact fraction, a float as the decimal that it prints as."""
+    if isinstance(rate, Fraction):
+        exact = rate
+    else:
+        exact = Fraction(repr(check.number(rate, name)))
+    if not exact >= SMALLEST_RATE:
         raise ValueError(
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"
         )

@@ -1,4 +1,4 @@
-"""Laws of noise on vectors, round or by entries, and what a fit keeps of its own noise."""
+"""Laws of noise on vectors, the same in all directions or entry by entry, and public noise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     size : int or tuple of int, optional
     rng : numpy.random.Generator
     """
-    d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
+    d = check.count(d, "d")
+    eta = check.rate(eta)
+    rng = check.rng(rng)
     shape = check_size(size)
     length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
@@ -146,20 +148,26 @@ class ProductLaw:
         m = len(self.center)
         z = np.abs(check_points(points, m) - self.center) / self.scale
         if self.noise == "laplace":
-            exponent, constant = z.sum(axis=-1), np.log(2)
+            exponent = z.sum(axis=-1)
+            log_constant = np.log(2)
         else:
-            exponent, constant = (z**2).sum(axis=-1) / 2, np.log(2 * np.pi) / 2
-        return np.asarray(-exponent - m * constant - np.log(self.scale).sum())[()]
+            exponent = (z**2).sum(axis=-1) / 2
+            log_constant = np.log(2 * np.pi) / 2
+        return np.asarray(-exponent - m * log_constant - np.log(self.scale).sum())[()]
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (m,), or (size, m)."""
-        draw = check.rng(rng).laplace if self.noise == "laplace" else check.rng(rng).normal
+        rng = check.rng(rng)
         shape = (*check_size(size), len(self.center))
-        return np.asarray(self.center + draw(0.0, self.scale, shape))
+        if self.noise == "laplace":
+            noise = rng.laplace(0.0, self.scale, shape)
+        else:
+            noise = rng.normal(0.0, self.scale, shape)
+        return np.asarray(self.center + noise)
 
 
 def keep(law: Any, **checked: Any) -> None:
-    """Store what was checked on a frozen object, arrays read-only."""
+    """Store checked values on a frozen object, arrays as read-only copies."""
     for name, value in checked.items():
         if isinstance(value, np.ndarray):
             value = value.copy()
@@ -168,20 +176,21 @@ def keep(law: Any, **checked: Any) -> None:
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:
-    found: Floats = np.asarray(check.finite(points, "points"))
-    if found.ndim == 0 or found.shape[-1] != d:
-        raise ValueError(f"points must have shape (..., {d}){what}; got shape {found.shape}")
-    return found
+    """Return points of shape (..., d), finite; `what` says in an error what the d numbers are."""
+    clean: Floats = np.asarray(check.finite(points, "points"))
+    if clean.ndim == 0 or clean.shape[-1] != d:
+        raise ValueError(f"points must have shape (..., {d}){what}; got shape {clean.shape}")
+    return clean
 
 
 def starts(path: Any, steps: int, d: int) -> Floats:
-    """Where each step of one path begins, shape (steps, d): at zero, then at the iterates."""
+    """Return where the steps of a path begin, shape (steps, d): at zero, then at the iterates."""
     iterates = check.shape(check.finite(path, "path"), "path", (steps * d,), "all iterates")
     return np.concatenate([np.zeros((1, d)), iterates.reshape(steps, d)[:-1]])
 
 
 def check_size(size: Any) -> tuple[int, ...]:
-    """How many draws, as the axes in front of one: none for None."""
+    """Return the axes that `size` puts in front of one draw: none for None."""
     if size is None:
         return ()
     entries = size if isinstance(size, tuple) else (size,)
@@ -189,9 +198,10 @@ def check_size(size: Any) -> tuple[int, ...]:
 
 
 def check_step(step: Any) -> Fraction:
-    """The width of a grid, a power of two."""
+    """Return the width of a grid, a power of two, as an exact fraction."""
     value = check.number(step, "step")
-    if math.frexp(value)[0] != 0.5:
+    mantissa, _ = math.frexp(value)
+    if mantissa != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)
 
@@ -203,14 +213,14 @@ class PublicNoise:
     Attributes
     ----------
     rate : float or None
-        Of noise whose density falls as exp(-rate * length), one over a length.
+        Rate of noise whose density falls as exp(-rate * length); its unit is one over a length.
     scale : float or None
-        As the theorem writes it: one over the rate, the scale of Laplace noise, or the standard
-        deviation of Gaussian noise on one number or gradient. None where there is more than one, or
-        where the noise follows the data.
+        The scale that the theorem names: one over the rate, the scale of Laplace noise, or the
+        standard deviation of Gaussian noise on one number or gradient. None where there is more
+        than one, or where it depends on the data.
     covariance : ndarray of shape (k, k), or None
-        Of the released coefficients, a constant feature's last; of the mean, in its domain. None
-        where it depends on the data.
+        Covariance of the noise on the released coefficients, a constant feature's last, or on the
+        mean, in its domain. None where it depends on the data.
     """
 
     rate: float | None = None
@@ -219,6 +229,6 @@ class PublicNoise:
 
 
 def round_noise(rate: float, order: int) -> PublicNoise:
-    """Return noise of density proportional to exp(-rate * length) on so many coefficients."""
+    """Return l2-Laplace noise of this rate on `order` coefficients, as public noise."""
     covariance = (order + 1) / rate**2 * np.eye(order)
     return PublicNoise(rate=rate, scale=1 / rate, covariance=covariance)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from pdpbook import Floats, check
-from pdpbook.noise.profiles import bisect, last_kept
+from pdpbook.noise.profiles import bisect, largest_true
 
 GUARD = 1e-13  # relative; above the rounding error of what is bisected or bounded
 NODES = np.linspace(-13.0, 13.0, 1601)  # trapezoids: exact to rounding for what decays like this
@@ -167,7 +167,7 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
     low, high = np.full(target.shape, prior), np.ones(target.shape)
-    rate = bisect(lambda p: _divergence(p, prior) >= target, kept=high, broken=low)
+    rate = bisect(lambda p: _divergence(p, prior) >= target, true_at=high, false_at=low)
     return plain(np.where(target >= -np.log(prior), 1.0, rate))
 
 
@@ -261,7 +261,7 @@ def success_rate_to_snr(
     touch, slope = tangent(prior)
     rate = np.asarray(rate)
     low = np.full(rate.shape, touch)
-    curve = last_kept(lambda u: bayes(np.sqrt(u), prior) <= rate, low, np.maximum(2 * low, 1.0))
+    curve = largest_true(lambda u: bayes(np.sqrt(u), prior) <= rate, low, np.maximum(2 * low, 1.0))
     at_touch = prior + slope * touch
     return plain(np.where(rate <= at_touch, (rate - prior) / slope, curve))
 

@@ -22,16 +22,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-INK, PAPER = "#1f2328", "#ffffff"  # words and axes; what is behind
+INK = "#1f2328"  # words and axes
+PAPER = "#ffffff"  # the background
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
-NAMED = dict(zip("paper blue warm green pink soft".split(), (PAPER, *dict(SERIES)), strict=True))
+NAMED = {
+    "paper": PAPER,
+    "blue": BLUE,
+    "warm": VERMILION,
+    "green": GREEN,
+    "pink": PINK,
+    "soft": GRAY,
+}
 THEME = {INK: "currentColor"} | {color: f"var(--fig-{name})" for name, color in NAMED.items()}
 WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390 px
 
 
 def use() -> None:
-    """Set the book's plot style, once a notebook, and silence advice: pages fit toys on purpose."""
+    """Set the book's plot style, and silence advice: pages fit toy data on purpose.
+
+    Every notebook calls it once.
+    """
     advice.silence()
     extra("matplotlib.style").use("pdpbook.pages.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
@@ -46,7 +57,7 @@ def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: An
     ----------
     ax : matplotlib.axes.Axes
     x, y : float
-        Where the words begin, at half of their height, in units of the axes.
+        Where the words begin, and the middle of their height, in units of the axes.
     words : str
     color : str, default INK
         One of the colors of this module.
@@ -78,7 +89,7 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
         textcoords="offset points",
         ha="right",
         color=color,
-        zorder=5,  # a curve may pass there: the name lies on it, on a pale ground
+        zorder=5,  # above a curve that passes there, on a pale ground
         bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0},
     )
     return ax
@@ -86,11 +97,11 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
 
 @dataclass(frozen=True)
 class Explorable:
-    """Sliders for a figure of the page, where a browser shows the page of the book.
+    """Sliders for a figure, which appear where a browser shows the page of the book.
 
-    A cell displays it after the figure's own. The script ``_static/explore/<script>.js`` then
-    takes the place of the still picture; elsewhere (JupyterLab, PDF, no JavaScript) the picture
-    stays, and one sentence says where it moves.
+    It is displayed by a cell after that of the figure. There the script
+    ``_static/explore/<script>.js`` replaces the still picture. Elsewhere (JupyterLab, PDF, no
+    JavaScript) the picture stays, and one sentence says where it has sliders.
     """
 
     script: str  #: name of the script, lower-case letters
@@ -103,9 +114,10 @@ class Explorable:
             raise ValueError(f"script must be lower-case letters; got {self.script!r}")
         if not re.fullmatch("fig-[a-z0-9-]+", self.figure):
             raise ValueError(f"figure must be a name fig-...; got {self.figure!r}")
-        self._json()
+        self._json()  # raises for data that are no JSON
 
     def _json(self) -> str:
+        """Return the data as JSON that can stand in a page."""
         text = json.dumps(_rounded(self.data), allow_nan=False, separators=(",", ":"))
         return text.replace("<", "\\u003c")  # or the text could end the script that holds it
 
@@ -124,7 +136,7 @@ class Explorable:
 
 
 def _rounded(value: Any) -> Any:
-    """Return lists and numbers for JSON, floats to seven digits, of which all processors agree."""
+    """Return data for JSON, with floats of seven digits, in which all processors agree."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Asserted statements: what a page claims, measured on the page.
+"""`check` and `falsify`: what a page claims is measured on the page, and asserted.
 
-The ledger of the book is read off the lines that `check` and `falsify` print.
+The ledger of the book is made from the lines that they print.
 """
 
 import contextlib
@@ -17,7 +17,9 @@ class CheckFailed(AssertionError):
     """A measured value contradicts a labelled statement."""
 
     def __init__(self, label: str, what: str, value: float, relation: str):
-        self.label, self.value, self.relation = label, value, relation
+        self.label = label
+        self.value = value
+        self.relation = relation
         super().__init__(_line(label, what, _shown(value), f"not {relation}"))
 
 
@@ -31,7 +33,7 @@ def check(
     equals: float | None = None,
     rtol: float = 1e-9,
 ) -> None:
-    """Assert one relation between a measured value and a bound: print it, or raise `CheckFailed`.
+    """Print a relation of a measured value and a bound if it holds; else raise `CheckFailed`.
 
     Values are printed with at most three significant digits, and as ``<`` a thousandth of an upper
     bound when they are below it, so that the line is the same on another machine.
@@ -49,32 +51,37 @@ def check(
     rtol : float, default 1e-9
         Slack, relative to the bound. Anything larger is printed.
     """
-    given = {"<=": at_most, ">=": at_least, "=": equals}
-    chosen = [(sign, bound) for sign, bound in given.items() if bound is not None]
+    bounds = {"<=": at_most, ">=": at_least, "=": equals}
+    chosen = [(sign, bound) for sign, bound in bounds.items() if bound is not None]
     if len(chosen) != 1:
         raise TypeError("give exactly one of at_most, at_least, equals")
-    [(sign, bound)] = chosen
-    value, bound = float(value) + 0.0, float(bound) + 0.0  # -0.0 prints as 0
+    sign, bound = chosen[0]
+    value = float(value) + 0.0  # so that -0.0 prints as 0
+    bound = float(bound) + 0.0
     if math.isinf(bound):
         raise ValueError(f"{label}: an infinite bound checks nothing; got {sign} {bound}")
     slack = rtol * abs(bound)
-    holds = {
-        "<=": value <= bound + slack,
-        ">=": value >= bound - slack,
-        "=": abs(value - bound) <= slack,
-    }[sign]
-    relation = f"{sign} {bound:.6g}" + (f" (rtol {rtol:g})" if rtol > 1e-9 else "")
+    if sign == "<=":
+        holds = value <= bound + slack
+    elif sign == ">=":
+        holds = value >= bound - slack
+    else:
+        holds = abs(value - bound) <= slack
+    relation = f"{sign} {bound:.6g}"
+    if rtol > 1e-9:
+        relation += f" (rtol {rtol:g})"
     if not holds:
         raise CheckFailed(label, what, value, relation)
-    tiny = sign == "<=" and bound > 0 and abs(value) < bound / 1000
-    _print(_line(label, what, f"<{bound / 1000:.3g}" if tiny else _shown(value), relation))
+    is_far_below = sign == "<=" and bound > 0 and abs(value) < bound / 1000
+    shown = f"<{bound / 1000:.3g}" if is_far_below else _shown(value)
+    _print(_line(label, what, shown, relation))
 
 
 def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
-    """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
+    """Run `attempt`, in which a check of `label` must fail, and print the value with which it did.
 
-    If none fails, AssertionError. A crash is a bug of the page, not evidence: it passes through,
-    and so does a failed check of another label, or of a value that is not a number.
+    Raises AssertionError if no check fails. A crash is a bug of the page and no evidence, so other
+    exceptions are passed on, and so is a failed check of another label, or of a value that is NaN.
 
     Parameters
     ----------
@@ -97,16 +104,19 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
 
 
 def _shown(value: float) -> str:
-    """Three digits; what may be rounding residue differs by machine and is only bounded."""
+    """Return three digits of a value, or a bound where it may be rounding of this machine."""
     return "<1e-12" if 0 < abs(value) < 1e-12 else f"{value:.3g}"
 
 
 def _line(label: str, what: str, shown: str, relation: str) -> str:
-    head, tail = f"{label}  {what}", f" {shown:>7}  {relation}"
+    """Return the printed line, with the value in column 56 where the relation leaves room."""
+    head = f"{label}  {what}"
+    tail = f" {shown:>7}  {relation}"
     return head.ljust(min(56, WIDTH - len(tail))) + tail
 
 
 def _print(line: str) -> None:
+    """Print a line, or raise if it is too long."""
     if len(line) > WIDTH:
         raise ValueError(f"this line has {len(line)} characters, more than {WIDTH}: {line}")
     print(line)

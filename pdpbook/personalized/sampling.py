@@ -65,7 +65,7 @@ def keep_probabilities(
     >>> keep_probabilities([0.1, 0.5, 1.0], "max").round(4)
     array([0.0612, 0.3775, 1.    ])
     """
-    budgets = np.atleast_1d(check.each(epsilon, None, "epsilon"))
+    budgets = np.atleast_1d(check.privacy_parameters(epsilon, None, "epsilon"))
     check.choice(rule, "rule", ("jorgensen", "exact"))
     t = level(budgets, threshold)
     small = np.minimum(budgets, t)

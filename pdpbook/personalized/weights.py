@@ -117,7 +117,7 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
 
 def _shares(epsilon: ArrayLike) -> Floats:
     """Budgets over the largest one: the sum of huge budgets would overflow."""
-    budgets = check.each(epsilon, None, "epsilon")
+    budgets = check.privacy_parameters(epsilon, None, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
     return np.asarray(budgets / budgets.max())
@@ -149,7 +149,7 @@ def sensitivity_weights(
     >>> sensitivity_weights([0.1, 0.1, 0.3], lam=1.0, d=12).round(3)
     array([0.036, 0.036, 0.928])
     """
-    check.each(epsilon, None, "epsilon")
+    check.privacy_parameters(epsilon, None, "epsilon")
     share = pdp_weights(epsilon)
     share /= share.max()
     levels, person, count = np.unique(share, return_inverse=True, return_counts=True)

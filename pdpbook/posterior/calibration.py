@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from pdpbook import Floats, check
 from pdpbook.guarantees.promises import RENYI_ORDERS, check_orders, rounded_up
 from pdpbook.noise import gaussian_epsilon, gaussian_mu
-from pdpbook.noise.profiles import last_kept
+from pdpbook.noise.profiles import largest_true
 from pdpbook.per_instance import ops_profile, ops_renyi
 
 CELLS = 2000  # of the search over the strength of the data along one direction
@@ -60,7 +60,7 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
         return np.asarray(np.maximum(add, remove) <= delta)
 
     some = keeps(np.zeros(leverage.shape))
-    return np.where(some, last_kept(keeps, 0.0 * leverage, np.where(some, 1.0, 0.0)), np.nan)
+    return np.where(some, largest_true(keeps, 0.0 * leverage, np.where(some, 1.0, 0.0)), np.nan)
 
 
 def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:

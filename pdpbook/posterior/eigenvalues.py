@@ -53,7 +53,7 @@ def _bound(d: int, failure: float) -> float:
     high = low + 1
     while not keeps(high):
         high += 1
-    return float(bisect(lambda t: keeps(float(t)), kept=high, broken=low))
+    return float(bisect(lambda t: keeps(float(t)), true_at=high, false_at=low))
 
 
 def eigenvalues_above(t: float, d: int) -> float:

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from pdpbook import Floats, check
 from pdpbook.noise.laws import check_size, keep
 from pdpbook.user_level.weights import tradeoff_weights
-from pdpbook.users import check_user_epsilon, check_users, part_of
+from pdpbook.users import check_user_epsilon, check_users, participating_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +279,7 @@ def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip
     values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
-    participants = part_of(owners, check_user_epsilon(epsilon, owners))
+    participants = participating_users(owners, check_user_epsilon(epsilon, owners))
     codes = participants.users.codes
     budgets = participants.epsilon
     if weights is None:
@@ -318,7 +318,7 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     check.refuse_other_index(epsilon, "epsilon", user_weights=user_weights)
     w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
-    budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
+    budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", unit="user")
     largest_move = np.minimum(w, p) + np.minimum(w, 1 - p)  # of u, by each user
     return float(1 / np.max(largest_move / budgets))
 

@@ -228,7 +228,7 @@ def _check(
     else:
         A = check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
     tau = check.positive(np.ones(len(s)) if budgets is None else budgets, "budgets")
-    return s, A, check.budgets(tau, len(s), "budgets", each="user")
+    return s, A, check.budgets(tau, len(s), "budgets", unit="user")
 
 
 def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> float:
