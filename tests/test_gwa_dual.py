@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
-from pdpbook.gwa import certify, exact_sensitivity, gwa_weights
+from pdpbook.gwa import certify, exact_sensitivity, gwa_weights, sensitivity
 from pdpbook.gwa.dual import best_levels, evaluate, magnitudes, repair
-from pdpbook.gwa.exact_sensitivity import MAX_PRODUCTS
 from pdpbook.gwa.problem import build_problem
+from pdpbook.gwa.sensitivity import MAX_PRODUCTS
 
-exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 2.0, "epsilon": 0.5, "width": 3.0}
 
 
@@ -228,7 +226,7 @@ def test_exact_sensitivity_in_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     C, users = rng.normal(size=(9, 40)), rng.integers(0, 7, 40)
     whole = exact_sensitivity(C, users)
-    monkeypatch.setattr(exact_module, "MAX_PRODUCTS", 300)
+    monkeypatch.setattr(sensitivity, "MAX_PRODUCTS", 300)
     assert_allclose(exact_sensitivity(C, users), whole)
 
 

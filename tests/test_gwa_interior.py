@@ -1,19 +1,16 @@
 """Interior points: where they begin, that a step solves its equations, what measures notice."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pdpbook.gwa import interior
+from pdpbook.gwa import interior, sensitivity
 from pdpbook.gwa.dual import best_levels
-from pdpbook.gwa.exact_sensitivity import ExactInteriorPoint
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import DualPoint
 from pdpbook.gwa.problem import build_problem, whitening
+from pdpbook.gwa.sensitivity import ExactInteriorPoint
 
-exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 2.0, "width": 3.0, "norm": "l1", "delta": None}
 RESIDUALS = ("r1", "r2", "r3")  # of a user
 
@@ -59,7 +56,7 @@ def test_an_exact_step_solves_its_linear_equations(monkeypatch, d):
     point.measure()
     point.add_cuts(1e-9)
     point.measure()
-    monkeypatch.setattr(exact_module, "step_length", half)
+    monkeypatch.setattr(sensitivity, "step_length", half)
     before = [[getattr(block, name) for name in RESIDUALS] for block in point.blocks]
     r4, r5 = point.r4, point.r5
     point.step()
@@ -105,7 +102,7 @@ def test_parts_add_up_to_the_multipliers():
 
 def test_the_first_signs_have_the_largest_sums_and_as_many_others():
     sums = np.random.default_rng(0).random(1 << 14)
-    first = exact_module.first_cuts(sums)
+    first = sensitivity.first_cuts(sums)
     assert set(np.argsort(sums)[-20:]) < set(first)
     assert 20 < len(first) <= 40
 
@@ -114,7 +111,7 @@ def test_the_first_signs_have_the_largest_sums_and_as_many_others():
 def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
     """Known by hand where the signs are orthogonal: G has eigenvalues q + k c, in any order."""
     Z, q, c = np.array([[1.0, 1.0], [1.0, -1.0]]), small**2, np.array([[1.0, small**2]])
-    R = exact_module.root_of_inverse(Z, c, q)[0]
+    R = sensitivity.root_of_inverse(Z, c, q)[0]
     assert R[1, 0] == 0
     inverse = Z.T / 2 @ np.diag(1 / (q + 2 * c[0])) @ Z
     assert_allclose(R @ R.T, inverse, rtol=1e-3)

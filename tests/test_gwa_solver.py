@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from pdpbook.gwa import (
     interior,
     newton,
     program,
+    sensitivity,
     solver,
 )
 from pdpbook.gwa.interior import InteriorPoint
@@ -27,7 +27,6 @@ from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import build_problem, whitening
 from pdpbook.noise import gaussian_mu
 
-exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 1.0, "epsilon": 1.0, "width": 5.0}
 TIGHT = {
     "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11},
@@ -484,8 +483,8 @@ def test_cuts_join_until_all_of_them_hold(monkeypatch):
     X, users = instance(n=40, d=5, m=5)
     setting = {**SETTING, "sensitivity": "exact"}
     every = gwa_weights(X, users, **setting)  # at most 16 signs a user: all from the start
-    monkeypatch.setattr(exact_module, "FIRST_CUTS", 1)
-    monkeypatch.setattr(exact_module, "NEW_CUTS", 1)
+    monkeypatch.setattr(sensitivity, "FIRST_CUTS", 1)
+    monkeypatch.setattr(sensitivity, "NEW_CUTS", 1)
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, every.objective, rtol=2e-8)
@@ -556,7 +555,7 @@ def test_exact_optimum_where_much_is_degenerate(design):
 @pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
 def test_an_exact_optimum_that_is_not_reached_is_refused(monkeypatch, steps, tol):
     X, users = instance(n=40, d=3, m=8)
-    monkeypatch.setattr(exact_module, "MAX_STEPS", steps)
+    monkeypatch.setattr(sensitivity, "MAX_STEPS", steps)
     said = rf"interior point: {steps if steps < 300 else '[0-9]+'} steps, .* certified gap of"
     with pytest.raises(ConvergenceError, match=said):
         gwa_weights(X, users, **SETTING, tol=tol, sensitivity="exact")

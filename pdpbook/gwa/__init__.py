@@ -5,8 +5,8 @@ and None makes every row a user; of the m users only labels are protected, all o
 """
 
 from pdpbook.gwa.certificate import certify
-from pdpbook.gwa.exact_sensitivity import exact_sensitivity
 from pdpbook.gwa.program import gwa_program
 from pdpbook.gwa.regression import GWARegression, SampleLimitedRegression, prediction_root
+from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import ConvergenceError, GWAWeights, gwa_weights
 from pdpbook.gwa.two_stage import TwoStageGWARegression

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact_sensitivity import Parts, exact_sensitivity
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
+from pdpbook.gwa.sensitivity import Parts, exact_sensitivity
 
 
 def certify(

@@ -15,7 +15,7 @@ from pdpbook import Floats, check
 from pdpbook.check import ULP
 from pdpbook.domains import PublicRows, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
-from pdpbook.gwa.exact_sensitivity import exact_sensitivity
+from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook.gwa.certificate import certificate_of, check_exact
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
-from pdpbook.gwa.exact_sensitivity import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import ProgramSolver
+from pdpbook.gwa.sensitivity import ExactInteriorPoint, Parts, descend
 
 Places = NDArray[np.intp]
 Solver = InteriorPoint | ProgramSolver  # of C and M, on rows that may become more
