@@ -418,13 +418,13 @@ class ObjectivePerturbation(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             domain = self.domain(records.columns)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
@@ -556,10 +556,10 @@ class ObjectivePerturbation(LinearRegressor):
         Its center is the minimizer without the tilt; with `fit_intercept` the constant feature
         comes last.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
         split = self.split_budgets(budgets[budgets > 0], domain.d)

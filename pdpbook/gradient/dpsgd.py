@@ -309,14 +309,14 @@ class DPSGDRegression(LinearRegressor):
             concentrated promises refuses.
         """
         self.refuse_second_budget(epsilon)
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
 
@@ -416,11 +416,11 @@ class DPSGDRegression(LinearRegressor):
         With `fit_intercept` the constant feature comes last.
         """
         self.refuse_second_budget(epsilon)
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         return self.law(self.participants(records, records.budgets(epsilon)))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:

@@ -295,14 +295,14 @@ class SampledRidge(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(given, X, y))
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = without_negligible(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -411,11 +411,11 @@ class SampledRidge(LinearRegressor):
         self, X: Any, y: Any, epsilon: Any
     ) -> tuple[Records | SumsOfRecords, Floats]:
         """Return records and budgets that were given like those of `fit`."""
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(given, X, y))
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = without_negligible(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         return records, records.budgets(epsilon)
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
