@@ -255,9 +255,8 @@ def ops_bound(
     c_ell = constant * np.log(2 / target)
     if form == "remove":
         mu_in, rho_in = mu / (1 + mu), rho / (1 + mu)
-        bound = (np.log1p(mu) + rho_in**2 * mu + c_ell * mu_in) / 2 + rho_in * np.sqrt(
-            c_ell * mu_in
-        )
+        bound = (np.log1p(mu) + rho_in**2 * mu + c_ell * mu_in) / 2
+        bound += rho_in * np.sqrt(c_ell * mu_in)
         return bound[()]
     b = rho**2 * mu / (1 + mu) - np.log1p(mu)
     if form == "both":
