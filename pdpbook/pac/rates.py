@@ -29,9 +29,9 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p\,\Phi\Bigl(\frac s2 + \frac Ls\Bigr) + (1 - p)\,\Phi\Bigl(\frac s2 - \frac Ls\Bigr),
               \qquad L = \ln\frac{p}{1 - p} ;
 
-    for prior 1/2 that is :math:`\Phi(s/2)`. Averaged over who else is in the data, it is the success
-    rate of an adversary who knows them. Statement ``prop-tv-calibration``, chapter *pac/membership*.
-    Elementwise, in the shape of `distance`.
+    for prior 1/2 that is :math:`\Phi(s/2)`. Averaged over who else is in the data, it is the
+    success rate of an adversary who knows them. Statement ``prop-tv-calibration``, chapter
+    *pac/membership*. Elementwise, in the shape of `distance`.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
               &\ell_1, \ell_0 \sim N(s^2/2, s^2)
 
     with q the prior; the same for 1 - q. It is below :math:`q(1 - q)s^2` and the entropy of the
-    coin, and for prior 1/2 below :math:`s^2/8`. By the trapezoid rule, to an absolute error of about
-    1e-15. Bounded in ``lem-mutual-information``, chapter *pac/membership*. Elementwise.
+    coin, and for prior 1/2 below :math:`s^2/8`. By the trapezoid rule, to an absolute error of
+    about 1e-15. Bounded in ``lem-mutual-information``, chapter *pac/membership*. Elementwise.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def gain(s: Floats, prior: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def tangent(prior: float) -> tuple[float, float]:
-    r"""Return where the line from the blind guess touches the curve of success rates, and its slope.
+    r"""Return where a line from the blind guess touches the curve of success rates, and its slope.
 
     As a function of :math:`u = s^2` the success rate is first convex, then concave. The line from
     (0, prior) to the point of contact, then the curve, is the least concave function above it.
@@ -211,8 +211,8 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     largest_delta = (np.min(rate) - prior) / (1 - prior)
     if not delta <= largest_delta:
         raise ValueError(
-            f"delta must be at most {largest_delta:.3g} for a success_rate of {np.min(rate):g}: that much "
-            f"is lost before epsilon is spent; got {delta:g}"
+            f"delta must be at most {largest_delta:.3g} for a success_rate of {np.min(rate):g}: "
+            f"that much is lost before epsilon is spent; got {delta:g}"
         )
     # (1 - delta) / (1 - p) - 1 = (p - delta) / (1 - p)
     return plain(np.maximum(np.log((rate - delta) / (1 - np.asarray(rate))), 0.0))
