@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 from pdpbook import Floats, check
 from pdpbook._extras import of_pandas
 from pdpbook.names import NameTable, python_objects
-from pdpbook.tables import note_width, read_labels, refuse_few
+from pdpbook.tables import note_width, read_labels, refuse_small_table
 from pdpbook.user_records import UserParticipants
 from pdpbook.users import (
     Users,
@@ -197,7 +197,7 @@ class SumsOfRecords:
 
     def __init__(self, model: Any, sums: Sums, y: Any, epsilon: Any):
         _refuse_other_rule(model, sums, y)
-        refuse_few(sums.n)
+        refuse_small_table(sums.n)
         self.sums = sums
         self.n, self.columns = sums.n, sums.columns
         self.names = check.index_of(epsilon)
@@ -264,7 +264,7 @@ class SumsOfUsers:
         if users is not None:
             raise ValueError("users must be None where X is Sums, which have the users in them")
         _refuse_other_rule(model, sums, y)
-        refuse_few(int(sums.owners.sizes.sum()))
+        refuse_small_table(int(sums.owners.sizes.sum()))
         self.users, order = _sorted_users(sums.owners)
         self.n, self.names = sums.n, self.users.labels
         self._labels, self._made_with = sums.owners.labels[order], sums.owners.budgets[order]

@@ -22,7 +22,7 @@ from pdpbook.noise.laws import PublicNoise, check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
-    for_everybody,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
@@ -317,7 +317,7 @@ class GradientDescentRidge(LinearRegressor):
     def guarantee(self, budgets: Floats) -> GaussianDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
-        return GaussianDP(for_everybody(parameters, budgets), neighbors="replace-one")
+        return GaussianDP(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""

@@ -22,7 +22,7 @@ from pdpbook.release import (
     release,
 )
 from pdpbook.sums import Sums, sums_over_records
-from pdpbook.tables import refuse_few
+from pdpbook.tables import refuse_small_table
 
 
 class PersonalizedMean(MeanRegressor):
@@ -106,7 +106,7 @@ class PersonalizedMean(MeanRegressor):
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
             records = read_label_records(self, X, y, epsilon_as_passed)
-            refuse_few(records.n)
+            refuse_small_table(records.n)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )

@@ -19,12 +19,12 @@ from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
     Records,
-    for_everybody,
+    drop_costly_budgets,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
     shares,
-    worth_taking,
 )
 from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.release import (
@@ -248,7 +248,7 @@ class PDPRidge(LinearRegressor):
     def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:
         """Return the pure promise that holds as well."""
         parameters = self.privacy_parameters(budgets[budgets > 0], d)
-        return PureDP(for_everybody(parameters, budgets), neighbors="replace-one")
+        return PureDP(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats, d: int) -> Floats:
         """Return the largest privacy loss of each person: with a delta, above their budget."""
@@ -313,7 +313,7 @@ class PDPRidge(LinearRegressor):
         def noise(budgets: Floats) -> float:
             return 1 / self.noise_rate(parameters[above >= budgets.min()], d)
 
-        return worth_taking(budgets, noise, self.constant(d) / parameters.sum())
+        return drop_costly_budgets(budgets, noise, self.constant(d) / parameters.sum())
 
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""

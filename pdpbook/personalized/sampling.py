@@ -18,10 +18,10 @@ from pdpbook.noise.laws import check_points, round_noise
 from pdpbook.participants import (
     Participants,
     Records,
+    drop_budgets_negligible_in_sum,
     read_budgets,
     read_records,
     records_for_audit,
-    without_negligible,
 )
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.release import (
@@ -296,7 +296,7 @@ class SampledRidge(LinearRegressor):
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(epsilon_as_passed, X, y))
+        epsilon = drop_budgets_negligible_in_sum(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
         check_account(account)
@@ -412,7 +412,7 @@ class SampledRidge(LinearRegressor):
     ) -> tuple[Records | SumsOfRecords, Floats]:
         """Return records and budgets that were given like those of `fit`."""
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(epsilon_as_passed, X, y))
+        epsilon = drop_budgets_negligible_in_sum(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
         records = records_for_audit(self, X, y, epsilon_as_passed)

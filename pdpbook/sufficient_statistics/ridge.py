@@ -18,7 +18,7 @@ from pdpbook.noise.laws import PublicNoise
 from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
-    for_everybody,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
@@ -285,7 +285,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         kind = PureDP if self.noise == "laplace" else GaussianDP
-        return kind(for_everybody(parameters, budgets), neighbors="replace-one")
+        return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""

@@ -12,7 +12,7 @@ from pdpbook import Floats, check
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import for_everybody, worth_taking
+from pdpbook.participants import drop_costly_budgets, fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -222,8 +222,8 @@ class WeightedOutputPerturbation(LinearPredictor):
             if self.loss == "logistic":
                 self.classes_, _ = two_classes(people.given, self.classes)
             self.guarantee_, self.users_ = guarantee, records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.user_weights, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
+            self.weights_ = fill_in_zeros(plan.user_weights, budgets)
             self.noise_ = _public_noise(plan.scale, domain.d)
         return self
 
@@ -286,7 +286,7 @@ class WeightedOutputPerturbation(LinearPredictor):
             return float(np.max(self.largest_moves(weights, gradient_norm) / above))
 
         free = noise(budgets[budgets > 0], 0.0)
-        return worth_taking(budgets, lambda above: noise(above, self.charged_norm()), free)
+        return drop_costly_budgets(budgets, lambda above: noise(above, self.charged_norm()), free)
 
     def domain(self, columns: int) -> BallWithLabels:
         """Return the domain that the public bounds of so many columns define."""
