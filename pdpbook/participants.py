@@ -193,8 +193,8 @@ def smallest(budgets: Any) -> float:
 
 def _positive(budgets: Any) -> Floats:
     """Return the budgets above 0, of one number or one a person."""
-    one_each = np.atleast_1d(budgets)
-    return np.asarray(one_each[one_each > 0])
+    all_budgets = np.atleast_1d(budgets)
+    return np.asarray(all_budgets[all_budgets > 0])
 
 
 NEGLIGIBLE_IN_SUM = 1e-3  # of the largest budget, and of the sum of all
@@ -208,14 +208,14 @@ def drop_budgets_negligible_in_sum(budgets: Any) -> Any:
     Tiny is below a thousandth of the largest; of those, from the smallest on, as many as sum to at
     most a thousandth of all.
     """
-    one_each = np.atleast_1d(budgets)
-    levels, counts = np.unique(one_each, return_counts=True)
+    all_budgets = np.atleast_1d(budgets)
+    levels, counts = np.unique(all_budgets, return_counts=True)
     negligible = levels < NEGLIGIBLE_IN_SUM * levels[-1]
-    negligible &= np.cumsum(levels * counts) <= NEGLIGIBLE_IN_SUM * one_each.sum()
+    negligible &= np.cumsum(levels * counts) <= NEGLIGIBLE_IN_SUM * all_budgets.sum()
     if not negligible.any():
         return budgets
     largest_negligible = levels[negligible][-1]
-    return np.where(one_each > largest_negligible, one_each, 0.0)
+    return np.where(all_budgets > largest_negligible, all_budgets, 0.0)
 
 
 def drop_costly_budgets(
