@@ -77,7 +77,7 @@ class Pool:
 
     @cached_property
     def _middle(self) -> tuple[Floats, float]:
-        """Origin of columns and labels in `_table`: their means if there is an intercept, else 0."""
+        """Origin of columns and labels in `_table`: their means, or 0 without an intercept."""
         if not self.fit_intercept:
             return np.zeros(self.X.shape[1]), 0.0
         return self.X.mean(axis=0), float(self.y.mean())
