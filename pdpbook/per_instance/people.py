@@ -191,8 +191,8 @@ def stream_per_instance(
     top : int, default 10
         How many of the largest losses to keep.
     on_block : callable, optional
-        Called as ``on_block(start, epsilon)`` for every block, here and in their order: the number of
-        its first row, and the losses in it.
+        Called as ``on_block(start, epsilon)`` for every block, here and in their order: the number
+        of its first row, and the losses in it.
 
     Examples
     --------
