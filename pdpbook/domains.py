@@ -13,7 +13,7 @@ from pdpbook.advice import CuratorWarning, advise
 
 __all__: list[str] = []  # for the estimators of the package
 
-FEW = 10  # people of whom the extremes say nothing about where bounds came from
+ENOUGH_TO_ADVISE = 10  # rows; the extremes of fewer say nothing about where bounds came from
 NOT_FINITE = "NaN and inf have no place between public bounds"
 
 
@@ -134,7 +134,9 @@ class PublicRows(LabelInterval):
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return rows, shape (n, d), and labels, shape (n,)."""
         X, y = super().to_domain(X, y)
-        return (np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X), y
+        if self.fit_intercept:
+            X = np.column_stack([X, np.ones(len(X))])
+        return X, y
 
     def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
         """Return coefficients, shape (columns,), and the intercept, 0 without a constant."""
@@ -156,28 +158,29 @@ def label_variance(guess: float | None, y_bounds: ArrayLike) -> float:
 def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
     """Values between public bounds; what is not finite raises, even where others are clipped."""
     if check.is_plain(values) and values.size:  # two fast passes settle nearly every call
-        least, most = values.min(), values.max()
-        if least >= np.max(low) and most <= np.min(high):
-            if least == np.max(low) and most == np.min(high):
+        smallest, largest = values.min(), values.max()
+        if smallest >= np.max(low) and largest <= np.min(high):
+            if smallest == np.max(low) and largest == np.min(high):
                 _advise_on_bounds(values, low, high, bounds_name)
             return np.asarray(values)
     try:
-        given = np.asarray(check.finite(values, name))
+        finite = np.asarray(check.finite(values, name))
     except ValueError as error:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
-    values = check.inside(given, low, high, name, bounds_name, clip=clip)
-    if values is given:
-        _advise_on_bounds(values, low, high, bounds_name)
+    clipped = check.inside(finite, low, high, name, bounds_name, clip=clip)
+    if clipped is finite:  # nothing was outside
+        _advise_on_bounds(clipped, low, high, bounds_name)
     else:
-        _advise_on_clipping(given, values, name, bounds_name)
-    return np.asarray(values)
+        _advise_on_clipping(finite, clipped, name, bounds_name)
+    return np.asarray(clipped)
 
 
-def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
-    moved = (given != clipped).any(axis=tuple(range(1, given.ndim)))
-    if 2 * moved.sum() > len(given):
+def _advise_on_clipping(values: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
+    """Warn if more than half of the people have values that were clipped."""
+    moved = (values != clipped).any(axis=tuple(range(1, values.ndim)))
+    if 2 * moved.sum() > len(values):
         advise(
-            f"clip=True moved {name} of {int(moved.sum())} of {len(given)} people into "
+            f"clip=True moved {name} of {int(moved.sum())} of {len(values)} people into "
             f"{bounds_name}: what is released speaks of the bounds. {bounds_name} must be public, "
             "in the units of your data, and wide enough for most",
             CuratorWarning,
@@ -185,8 +188,8 @@ def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: 
 
 
 def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
-    """Say where bounds end at the least and the largest value, one row each, as if read there."""
-    if len(values) < FEW:
+    """Warn if bounds end exactly at the smallest and the largest value, as if read off the data."""
+    if len(values) < ENOUGH_TO_ADVISE:
         return
     columns = values.reshape(len(values), -1)
     ends = ((columns == low).sum(axis=0) == 1) & ((columns == high).sum(axis=0) == 1)
@@ -202,6 +205,7 @@ def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> 
 
 
 def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
+    """Return labels in [-1, 1]."""
     low, high = check.bounds(y_bounds, "y_bounds")
     labels = inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
@@ -218,7 +222,9 @@ def features_to_domain(
     if low.any() or (high != 1).any():
         X = X - low
         X /= high - low
-    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    if fit_intercept:
+        return np.column_stack([X, np.ones(len(X))])
+    return X
 
 
 def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
@@ -273,9 +279,14 @@ def to_user_units(
 
 
 def _to_units(theta: Floats, origin: Floats, step: Floats, y_bounds: Any) -> tuple[Floats, float]:
-    """The same, of coefficients of rows that are 0 at `origin` and 1 a `step` from there."""
+    """Coefficients and intercept in the user's units.
+
+    A feature of the domain is 0 at `origin` and 1 a `step` from there, both in the user's units.
+    """
     y_low, y_high = check.bounds(y_bounds, "y_bounds")
-    half, d = (y_high - y_low) / 2, len(step)
-    coef = half * theta[:d] / step
-    constant = half * theta[d] if len(theta) > d else 0.0
-    return coef, float((y_low + y_high) / 2 + constant - coef @ origin)
+    half_width = (y_high - y_low) / 2
+    middle = (y_low + y_high) / 2
+    d = len(step)
+    coef = half_width * theta[:d] / step
+    constant = half_width * theta[d] if len(theta) > d else 0.0
+    return coef, float(middle + constant - coef @ origin)

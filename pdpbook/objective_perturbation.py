@@ -1,7 +1,7 @@
 """Regression with a privacy budget for every person, by noise inside the objective.
 
-A random linear term tilts the objective before it is minimized, so the data pull the noise together
-where they have something to say. `personalized` has noise on the minimizer itself.
+A random linear term tilts the objective before it is minimized, so the noise is smaller in
+directions in which the data curve the objective. `personalized` has noise on the minimizer itself.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pdpbook.noise.laws import PublicNoise, Size, check_points
 from pdpbook.noise.profiles import bisect, largest_true, places
 from pdpbook.participants import (
     Participants,
-    for_everybody,
+    drop_costly_budgets,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
     shares,
     smallest,
-    worth_taking,
 )
 from pdpbook.release import (
     affordable_budgets,
@@ -49,7 +49,7 @@ __all__ = ["BudgetSplit", "ObjectiveLaw", "ObjectivePerturbation", "split_budget
 
 @dataclass(frozen=True)
 class BudgetSplit:
-    """What each person's budget buys; see `split_budget`."""
+    """Weight of each person, and the two losses that spend their budget; see `split_budget`."""
 
     weights: Floats  #: shape (n,), they sum to 1
     tilt: Floats  #: shape (n,), largest loss through the tilt, ``rate * weights``
@@ -66,15 +66,15 @@ def split_budget(
 
     .. math:: a\,w_i + \ln(1 + \kappa w_i) = \varepsilon_i, \qquad \sum_i w_i = 1 .
 
-    With a `delta` the tilt may lose more than what the volume leaves,
-    :math:`e_i=\varepsilon_i-\ln(1+\kappa w_i)`, as long as its exact profile allows it:
+    With a `delta` the loss through the tilt may exceed what the volume leaves of the budget,
+    :math:`e_i=\varepsilon_i-\ln(1+\kappa w_i)`, as far as its exact profile allows:
 
     .. math:: \tfrac32\,\delta_d(e_i;\,a w_i) \le \delta \quad (a w_i \le 2e_i), \qquad
               2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
-    The equations have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums
-    of budgets up to :math:`\kappa`, where hardly anything would be left for the tilt. The rate
-    keeps every promise despite rounding. Statement ``thm-objective-perturbation``
+    The equations have a solution if :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of
+    budgets up to :math:`\kappa`, where the tilt would get next to nothing. The rate keeps every
+    promise despite rounding. Statement ``thm-objective-perturbation``
     (ours), chapter *personalized/objective*.
 
     Parameters
@@ -100,7 +100,7 @@ def split_budget(
     if not total > kappa:
         raise ValueError(f"epsilon must sum to more than the curvature {kappa:.3g}; got {total:g}")
     if delta == 0:
-        weights = _weights(budgets, kappa, lambda left: left)
+        weights = _weights(budgets, kappa, lambda remaining: remaining)
         volume = np.log1p(kappa * weights)
         rate = float(np.min((budgets - volume) / weights))
         return BudgetSplit(weights, rate * weights, volume, rate)
@@ -109,28 +109,30 @@ def split_budget(
     return _with_delta(budgets, kappa, delta, check.count(d, "d"))
 
 
-def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) -> Floats:
-    """Weights with ``rate * w = largest(budget - log1p(kappa * w))`` for one rate, summing to 1.
+def _weights(budgets: Floats, kappa: float, largest_tilt: Callable[[Floats], Any]) -> Floats:
+    """Solve ``rate * w = largest_tilt(budgets - log1p(kappa * w))`` for weights w of sum 1.
 
-    Whoever calls this takes the rate that the weights allow, so no rounding here is a leak.
+    `largest_tilt` is the loss through the tilt that a budget beside the volume allows. Returns the
+    weights alone: callers take the rate that these allow, so rounding here breaks no promise.
     """
     with np.errstate(over="ignore"):
-        ceiling = np.expm1(budgets) / kappa  # where the volume takes all
-    whole = largest(budgets)
+        weights_without_tilt = np.expm1(budgets) / kappa  # the volume takes the whole budget
+    tilts_without_volume = largest_tilt(budgets)
 
     def solve(rate: float) -> Floats:
-        def fits(w: Floats) -> Any:
-            return rate * w <= largest(budgets - np.log1p(kappa * w))
+        def is_affordable(w: Floats) -> Any:
+            return rate * w <= largest_tilt(budgets - np.log1p(kappa * w))
 
-        high = np.minimum(whole / rate, ceiling)
-        return bisect(fits, true_at=np.zeros_like(budgets), false_at=high)
+        too_large = np.minimum(tilts_without_volume / rate, weights_without_tilt)
+        return bisect(is_affordable, true_at=np.zeros_like(budgets), false_at=too_large)
 
     def excess(rate: float) -> float:
         return float(solve(rate).sum() - 1)
 
-    # shares of the budgets fit under the lower rate; under the upper nothing sums to more than 1
-    low, high = float(budgets.sum()) - kappa, float(np.sum(whole))
-    if excess(low) <= 0 or low >= high:
+    # at the lower rate shares of the budgets are affordable, so the weights sum to at least 1; at
+    # the upper one they sum to at most 1
+    low, high = float(budgets.sum()) - kappa, float(np.sum(tilts_without_volume))
+    if excess(low) <= 0 or low >= high:  # rounding
         return shares(budgets)
     rate = high if excess(high) >= 0 else optimize.brentq(excess, low, high, rtol=1e-15)
     weights = solve(float(rate))
@@ -138,37 +140,43 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
 
 
 def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSplit:
-    curve = _largest_tilts(float(budgets.max()), delta, d)
-    weights = _weights(budgets, kappa, lambda left: curve(np.maximum(left, 0.0)))
+    """Return the split with a delta above 0; arguments as in `split_budget`, checked."""
+    largest_tilt = _largest_tilts(float(budgets.max()), delta, d)
+    weights = _weights(budgets, kappa, lambda e: largest_tilt(np.maximum(e, 0.0)))
     volume = np.log1p(kappa * weights)
-    left = np.maximum(budgets - volume, 0.0)
-    rate, step = float(np.min(curve(left) / weights)), 1e-8
-    # the curve is interpolated, the promise is not
-    while np.any(_tilt_delta(left, rate * weights, d) > delta):
-        rate, step = rate * (1 - step), 8 * step
+    e = np.maximum(budgets - volume, 0.0)
+    rate = float(np.min(largest_tilt(e) / weights))
+    # `largest_tilt` is interpolated: lower the rate until the exact profile keeps delta
+    step = 1e-8
+    while np.any(_tilt_delta(e, rate * weights, d) > delta):
+        rate = rate * (1 - step)
+        step = 8 * step
     return BudgetSplit(weights, rate * weights, volume, rate)
 
 
 @lru_cache(maxsize=64)  # an audit asks for these thousands of times
-def _largest_tilts(most: float, delta: float, d: int) -> Any:
-    """The largest loss through the tilt that delta allows beside a budget of at most `most`."""
-    nodes = most * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
+def _largest_tilts(largest_budget: float, delta: float, d: int) -> Any:
+    """Return the largest loss through the tilt that delta allows, as a function of the budget.
+
+    The budget is what the volume leaves, between 0 and `largest_budget`; the function interpolates.
+    """
+    nodes = largest_budget * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
     start = np.maximum(2 * nodes, 1.0)
     tilts = largest_true(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, start)
     return interpolate.PchipInterpolator(nodes, tilts)
 
 
-def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:
-    """The delta that covers a loss of up to `tilt` through the tilt, beside a budget of `left`."""
+def _tilt_delta(e: Floats, tilt: Floats, d: int) -> Floats:
+    """Return the delta of a loss `tilt` through the tilt beside a budget `e`, by `split_budget`."""
     tilt = np.maximum(tilt, 1e-300)
-    far = tilt > 2 * left
-    bound = np.where(far, 2.0, 1.5) * l2_laplace_profile(left, d, tilt)
-    bound[far] += 2 * l2_laplace_profile(left[far], d, tilt[far] / 2)
-    return np.asarray(bound)
+    is_far = tilt > 2 * e
+    delta = np.where(is_far, 2.0, 1.5) * l2_laplace_profile(e, d, tilt)
+    delta[is_far] += 2 * l2_laplace_profile(e[is_far], d, tilt[is_far] / 2)
+    return np.asarray(delta)
 
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
-NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one
+NEWTON_STEPS = 12  # for all tilts together; those that need more are solved one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,8 +186,9 @@ class ObjectiveLaw:
     .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta) + \lambda\|\theta\|^2
               + b^\top\theta, \qquad b\sim\text{density}\propto e^{-\beta\|b\|}.
 
-    One tilt leads to one minimizer and back,
-    :math:`b(\theta)=2\sum_i w_i\psi_c(r_i)x_i-2\lambda\theta`, so almost everywhere
+    Every point is the minimizer of exactly one tilt,
+    :math:`b(\theta)=2\sum_i w_i\psi_c(r_i)x_i-2\lambda\theta`,
+    :math:`\psi_c(r)=\max(-c,\min(r,c))`, so almost everywhere
 
     .. math:: p(\theta) = \nu_\beta(b(\theta))\ \det\Bigl(2\lambda I
               + 2\sum_i w_i 1[|r_i|\le c]\,x_ix_i^\top\Bigr).
@@ -214,7 +223,7 @@ class ObjectiveLaw:
         value = np.empty(theta.shape[:-1])
         for at in self._blocks(value):
             hessian = self._hessian(self._curved(theta.reshape(-1, d)[at]))
-            relative = hessian / (2 * self.lam)  # the identity, and what data add
+            relative = hessian / (2 * self.lam)  # the identity, and the term of the data
             value.flat[at] = np.linalg.slogdet(relative)[1]
         return np.asarray(d * np.log(2 * self.lam) + value)[()]
 
@@ -235,46 +244,66 @@ class ObjectiveLaw:
         for at in self._blocks(theta[:, 0]):
             theta[at] = self._newton(flat[at])
         error = np.linalg.norm(self.tilt_at(theta) - flat, axis=-1)
-        how: Any = {"threshold": self.threshold, "gradient_norm": self.gradient_norm}
-        for i in np.flatnonzero(~(error <= self.gradient_norm)):  # by a line search, or an error
-            exact = huber_ridge(self.X, self.y, self.lam, self.weights, linear=flat[i], **how)
-            theta[i] = exact.theta
+        for i in np.flatnonzero(~(error <= self.gradient_norm)):
+            fit = huber_ridge(  # by a line search; it raises where that fails, too
+                self.X,
+                self.y,
+                self.lam,
+                self.weights,
+                linear=flat[i],
+                threshold=self.threshold,
+                gradient_norm=self.gradient_norm,
+            )
+            theta[i] = fit.theta
         return theta.reshape(b.shape)
 
     def _newton(self, tilt: Floats) -> Floats:
         """Full Newton steps for many tilts at once; the objective is quadratic piece by piece."""
-        theta, at = np.zeros_like(tilt), np.arange(len(tilt))
+        theta = np.zeros_like(tilt)
+        unsolved = np.arange(len(tilt))
         curved = np.ones((len(tilt), len(self.y)), dtype=bool)  # first as if it were one piece
-        pull = np.broadcast_to(2 * self.X.T @ (self.weights * self.y), tilt.shape)
+        tilt_there = np.broadcast_to(2 * self.X.T @ (self.weights * self.y), tilt.shape)
         for _ in range(NEWTON_STEPS):
-            slope = tilt[at] - pull
-            theta[at] -= np.linalg.solve(self._hessian(curved), slope[:, :, None])[:, :, 0]
-            pull = self.tilt_at(theta[at])
-            open_ = np.linalg.norm(pull - tilt[at], axis=-1) > self.gradient_norm
-            at, pull = at[open_], pull[open_]
-            if not len(at):
+            gradient = tilt[unsolved] - tilt_there
+            step = np.linalg.solve(self._hessian(curved), gradient[:, :, None])[:, :, 0]
+            theta[unsolved] -= step
+            tilt_there = self.tilt_at(theta[unsolved])
+            error = np.linalg.norm(tilt_there - tilt[unsolved], axis=-1)
+            not_yet = error > self.gradient_norm
+            unsolved, tilt_there = unsolved[not_yet], tilt_there[not_yet]
+            if not len(unsolved):
                 break
-            curved = self._curved(theta[at])
+            curved = self._curved(theta[unsolved])
         return theta
 
     def _hessian(self, curved: NDArray[np.bool_]) -> Floats:
-        place: dict[bytes, int] = {}  # many points share one set of curved losses
-        at = [place.setdefault(row.tobytes(), len(place)) for row in np.packbits(curved, axis=1)]
-        patterns = curved[np.unique(at, return_index=True)[1]]
-        scaled = (self.weights * patterns)[:, :, None] * self.X
-        each = 2 * (self.X.T @ scaled + self.lam * np.eye(self.X.shape[1]))
-        return np.asarray(each[at])
+        """Return the Hessian for each row of `curved`, which losses are quadratic: shape (k, d, d).
+
+        Many rows are the same set of losses, and each set is computed once.
+        """
+        number_of_set: dict[bytes, int] = {}
+        set_of_row = []
+        for row in np.packbits(curved, axis=1):
+            set_of_row.append(number_of_set.setdefault(row.tobytes(), len(number_of_set)))
+        _, first_row_of_set = np.unique(set_of_row, return_index=True)
+        scaled = (self.weights * curved[first_row_of_set])[:, :, None] * self.X
+        hessians = 2 * (self.X.T @ scaled + self.lam * np.eye(self.X.shape[1]))
+        return np.asarray(hessians[set_of_row])
 
     def _blocks(self, points: Any) -> Iterator[NDArray[np.intp]]:
+        """Yield the numbers of points that are handled at once."""
         return places(np.ones(np.shape(points)), max(1, BLOCK // self.X.size))
 
     def _influence(self, residuals: Floats) -> Floats:
+        """Return psi_c of residuals, half of the derivative of the loss."""
         return np.clip(residuals, -self.threshold, self.threshold)
 
     def _curvature(self, residuals: Floats) -> NDArray[np.bool_]:
+        """Return half of the second derivative of the loss, 1 or 0."""
         return np.asarray(np.abs(residuals) <= self.threshold)
 
     def _curved(self, theta: Floats) -> NDArray[np.bool_]:
+        """Return which losses are quadratic at points of shape (k, d): shape (k, n)."""
         return self._curvature(self.y - theta @ self.X.T)
 
 
@@ -296,12 +325,12 @@ class ObjectivePerturbation(LinearRegressor):
 
     .. math:: 4\beta cR\,w_i + \ln(1+w_iR^2/\lambda) = \varepsilon_i, \qquad \sum_i w_i = 1
 
-    keeps and spends every budget. Against noise on the minimizer, the data pull the noise together
-    where they have something to say; the price is that the budgets must sum to more than
-    :math:`R^2/\lambda`. Statement ``thm-objective-perturbation`` (ours), chapter
+    keeps and spends every budget. Compared with noise on the minimizer, the noise is smaller in
+    directions in which the data curve the objective; the price is that the budgets must sum to more
+    than :math:`R^2/\lambda`. Statement ``thm-objective-perturbation`` (ours), chapter
     *personalized/objective*. Kifer, Smith and Thakurta (2012) perturb objectives for one budget;
-    the square loss needs a bound on the norm there, because its gradient has none. How far from the
-    truth this ends, under a linear model: page *personalized/accuracy_bounds*.
+    the square loss needs a bound on the norm there, because its gradient has none. The distance to
+    the true coefficients under a linear model is on page *personalized/accuracy_bounds*.
 
     How far an inexact minimizer is off depends on the data, so a thousandth of the smallest budget
     is set aside: the solver stops at a gradient norm g that the public settings fix, and noise of
@@ -418,13 +447,13 @@ class ObjectivePerturbation(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             domain = self.domain(records.columns)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
@@ -469,27 +498,28 @@ class ObjectivePerturbation(LinearRegressor):
         if self.delta == 0:
             return PureDP(budgets, neighbors="replace-one")
         spent = split.tilt + split.volume + SOLVER_SHARE * smallest(budgets)
-        return PureDP(for_everybody(spent, budgets), neighbors="replace-one")
+        return PureDP(fill_in_zeros(spent, budgets), neighbors="replace-one")
 
     def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
-        """Return weights, and what of each budget above 0 goes into the tilt and the volume."""
+        """Return the `BudgetSplit` of budgets above 0, shape (m,)."""
         available = self.minimizer_budgets(budgets)
-        curvature, total = self.radius(d) ** 2 / self.lam, float(available.sum())
+        curvature = self.radius(d) ** 2 / self.lam
+        total = float(available.sum())
         if not total > curvature:
-            enough = 1.01 * self.lam * curvature / total
+            large_enough = 1.01 * self.lam * curvature / total
             bound = "d / lam" if self.row_norm is None else "row_norm**2 / lam"
             raise ValueError(
                 f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
-                f"{budgets.sum():.4g} for {len(budgets)} people. lam = {enough:.3g} would do"
+                f"{budgets.sum():.4g} for {len(budgets)} people. lam = {large_enough:.3g} would do"
             )
         return split_budget(available, curvature, delta=self.minimizer_delta(budgets), d=d)
 
     def minimizer_budgets(self, budgets: Floats) -> Floats:
-        """Return what the minimizer may spend: all but the share of an inexact solver."""
+        """Return the budgets of the minimizer: without what is set aside for an inexact solver."""
         return np.asarray(budgets - SOLVER_SHARE * budgets.min())
 
     def minimizer_delta(self, budgets: Floats) -> float:
-        """Return delta less what an inexact solver costs: half of its factor."""
+        """Return the delta of the minimizer: an inexact solver costs a factor, half of its loss."""
         return float(self.delta * np.exp(-SOLVER_SHARE * budgets.min() / 2))
 
     def noise_rate(self, split: BudgetSplit, d: int) -> float:
@@ -503,30 +533,34 @@ class ObjectivePerturbation(LinearRegressor):
     def gradient_norm(self, beta: float, d: int) -> float:
         """Return the norm of the computed gradient that a solver can reach despite rounding."""
         radius = self.radius(d)
-        longest = (d + 8 * np.sqrt(d) + 40) / beta  # of the tilt, but for one in 10^17
-        scale = longest + 2 * radius * (1 + self.huber_threshold)
+        longest_tilt = (d + 8 * np.sqrt(d) + 40) / beta  # but for one in 10^17
+        scale = longest_tilt + 2 * radius * (1 + self.huber_threshold)
         return float(32 * ULP * (1 + radius**2 / self.lam) * scale)
 
-    def output_noise_rate(self, least_budget: float, gradient_norm: float) -> float:
+    def output_noise_rate(self, smallest_budget: float, gradient_norm: float) -> float:
         """Return the rate eta of the small noise that hides how far the solver is off."""
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
-        return SOLVER_SHARE * least_budget / solver_excess(true_norm, self.lam)
+        return SOLVER_SHARE * smallest_budget / solver_excess(true_norm, self.lam)
 
     def drop_costly_budgets(self, budgets: Floats, d: int) -> Floats:
         """Return the budgets, with 0 for those so small that charging the solver to them would make
         the noise for all others over a percent larger."""
 
         def noise(budgets: Floats) -> float:
-            return float(np.hypot(*self.prediction_noise(budgets, d)))
+            of_tilt, of_output = self.prediction_noise(budgets, d)
+            return float(np.hypot(of_tilt, of_output))
 
-        of_the_tilt, _ = self.prediction_noise(budgets[budgets > 0], d)
-        return worth_taking(budgets, noise, of_the_tilt)
+        noise_of_tilt, _ = self.prediction_noise(budgets[budgets > 0], d)
+        return drop_costly_budgets(budgets, noise, noise_of_tilt)
 
     def prediction_noise(self, budgets: Floats, d: int) -> tuple[float, float]:
-        """Return how far the tilt, and the noise on the output, move a prediction for rows that
-        fill the domain evenly, but for a common factor; infinity where there is no noise rate."""
+        """Return the sizes of the tilt's and of the output's noise in a prediction.
+
+        Both but for one common factor, and for rows spread uniformly over the domain; infinity
+        where there is no noise rate.
+        """
         radius = self.radius(d)
-        # of rows that fill the cube evenly, or the ball in it
+        # eigenvalues of the second moments of rows uniform on the cube, scaled into the row norm
         moments = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4) * min(1, 3 * radius**2 / d)
         rate = float(self.minimizer_budgets(budgets).sum()) - radius**2 / self.lam
         if not rate > 0:
@@ -556,10 +590,10 @@ class ObjectivePerturbation(LinearRegressor):
         Its center is the minimizer without the tilt; with `fit_intercept` the constant feature
         comes last.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
         split = self.split_budgets(budgets[budgets > 0], domain.d)

@@ -1,9 +1,9 @@
 """People who own one row each: their records and budgets, and who of them takes part.
 
-A budget of 0 means weight 0. A solver that stops early is charged to the smallest budget: one so
-tiny that it would cost all others far more than it brings gets weight 0, too, and is promised 0.
-A mechanism with one promise under add-remove neighbors refuses budgets that differ: the smallest
-would change with whoever is the most careful, and the noise would tell whether they are there.
+A budget of 0 means weight 0. What an inexact solver costs is charged to the smallest budget: one so
+small that this would make the noise for all others larger is replaced by 0, and promised 0. A
+mechanism with one promise under add-remove neighbors refuses budgets that differ: the smallest
+would change with the person who has it, and the noise would tell whether they are there.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Participants:
 class Records:
     """A table as it came, in the user's units, one row a person. Not private.
 
-    X has shape (n, columns) and y shape (n,); `names` has those of the rows, if they have any.
+    X has shape (n, columns) and y shape (n,); `names` are those of the rows, if they have any.
     """
 
     X: Floats
@@ -85,7 +85,7 @@ class Records:
         return int(self.X.shape[1])
 
     def budgets(self, epsilon: Any) -> Floats:
-        """Return one budget a person, shape (n,), of one for all or one each."""
+        """Return one budget a person, shape (n,); `epsilon` is one for all or one each."""
         return np.asarray(check.budgets(epsilon, self.n, "epsilon"))
 
     def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> Floats:
@@ -94,9 +94,10 @@ class Records:
 
     def participants(self, domain: Any, budgets: Floats) -> Participants:
         """Return those whose budget is above 0, on the domain."""
-        X, y, takes_part = self.X, self.y, budgets > 0
-        if not takes_part.all():  # no copy of what may be large
-            X, y, budgets = X[takes_part], y[takes_part], budgets[takes_part]
+        X, y = self.X, self.y
+        positive = budgets > 0
+        if not positive.all():  # no copy of what may be large
+            X, y, budgets = X[positive], y[positive], budgets[positive]
         rows, labels = domain.to_domain(X, y)
         return Participants(rows, labels, budgets)
 
@@ -116,7 +117,7 @@ def read_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRe
 
 
 def read_label_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
-    """Return what a mean of labels was given, or `Sums` in its place; X counts for its rows alone.
+    """Return what a mean of labels was given, or `Sums` in its place; of X only the length counts.
 
     The budgets `epsilon` are as the user passed them.
     """
@@ -145,33 +146,28 @@ def read_budgets(epsilon: Any, X: Any, y: Any) -> Any:
     return check.epsilon(epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon)
 
 
-def for_everybody(values: Floats, budgets: Floats) -> Floats:
+def fill_in_zeros(values: Floats, budgets: Floats) -> Floats:
     """Return values of those who take part, and 0 for everybody else, shape (n,)."""
     if len(values) == len(budgets):  # no copy of what may be large
         return values
-    everybody = np.zeros(len(budgets))
-    everybody[budgets > 0] = values
-    return everybody
+    filled = np.zeros(len(budgets))
+    filled[budgets > 0] = values
+    return filled
 
 
 def shares(weights: Floats) -> Floats:
-    """Return weights over their sum; the sum of huge ones would overflow."""
+    """Return weights over their sum; as huge ones would overflow, over the largest first."""
     share = weights / weights.max()
     share /= share.sum()
     return np.asarray(share)
 
 
-A_PERCENT, A_THOUSANDTH = 1.01, 1e-3
-LEVELS = 64  # smallest budgets that are tried at a time
-
-
 def one_budget(budgets: Any, name: str = "epsilon") -> float:
-    """The one budget above 0 of all who take part; those that differ are refused."""
-    own = np.atleast_1d(budgets)
-    above = own[own > 0]
-    if not above.size:
+    """Return the one budget above 0 of all who take part; those that differ are refused."""
+    positive = _positive(budgets)
+    if not positive.size:
         raise ValueError(f"{name} must be above 0 for somebody; got 0 for all")
-    low, high = float(above.min()), float(above.max())
+    low, high = float(positive.min()), float(positive.max())
     if low != high:
         raise ValueError(
             f"{name} must be one number for all who take part, as here everybody has the same "
@@ -191,36 +187,57 @@ def refuse_different_budgets(epsilon: Any) -> None:
 
 
 def smallest(budgets: Any) -> float:
-    """The smallest budget above 0, where all budgets are public and so is who has them."""
-    own = np.atleast_1d(budgets)
-    return float(own[own > 0].min())
+    """Return the smallest budget above 0, where all budgets are public and so is who has them."""
+    return float(_positive(budgets).min())
 
 
-def without_negligible(budgets: Any) -> Any:
-    """Budgets with 0 for the tiny ones that all together are next to nothing of the sum."""
-    own = np.atleast_1d(budgets)
-    levels, count = np.unique(own, return_counts=True)
-    tiny = levels < A_THOUSANDTH * levels[-1]
-    tiny &= np.cumsum(levels * count) <= A_THOUSANDTH * own.sum()
-    return np.where(own > levels[tiny][-1], own, 0.0) if tiny.any() else budgets
+def _positive(budgets: Any) -> Floats:
+    """Return the budgets above 0, of one number or one a person."""
+    all_budgets = np.atleast_1d(budgets)
+    return np.asarray(all_budgets[all_budgets > 0])
 
 
-def worth_taking(budgets: Floats, noise: Callable[[Floats], float], free: float) -> Floats:
-    """Budgets with 0 for the tiny ones that would make the noise for all over a percent larger.
+NEGLIGIBLE_IN_SUM = 1e-3  # of the largest budget, and of the sum of all
+LARGEST_INCREASE = 1.01  # of the noise for all, that small budgets may cost
+THRESHOLDS_AT_ONCE = 64  # that are tried in each round of a search
 
-    `noise` is its size, public, with the solver charged to these budgets, `free` with nobody
-    charged. As few as possible are left out, the smallest first, to within a percent of the least.
+
+def drop_budgets_negligible_in_sum(budgets: Any) -> Any:
+    """Return the budgets, with 0 for tiny ones that together are next to nothing of the sum.
+
+    Tiny is below a thousandth of the largest; of those, from the smallest on, as many as sum to at
+    most a thousandth of all.
     """
-    above = budgets[budgets > 0]
-    if noise(above) <= A_PERCENT * free:
+    all_budgets = np.atleast_1d(budgets)
+    levels, counts = np.unique(all_budgets, return_counts=True)
+    negligible = levels < NEGLIGIBLE_IN_SUM * levels[-1]
+    negligible &= np.cumsum(levels * counts) <= NEGLIGIBLE_IN_SUM * all_budgets.sum()
+    if not negligible.any():
         return budgets
-    ordered = np.unique(above)
-    low, high, best = 0, len(ordered) - 1, np.inf
+    largest_negligible = levels[negligible][-1]
+    return np.where(all_budgets > largest_negligible, all_budgets, 0.0)
+
+
+def drop_costly_budgets(
+    budgets: Floats, noise: Callable[[Floats], float], noise_without_solver: float
+) -> Floats:
+    """Return the budgets, with 0 for small ones that would make the noise over a percent larger.
+
+    `noise` is the public size of the noise for budgets above 0, with the solver charged to the
+    smallest of them; `noise_without_solver` that with nobody charged. As few as possible are
+    dropped, the smallest first, so that the noise is within a percent of the least.
+    """
+    positive = budgets[budgets > 0]
+    if noise(positive) <= LARGEST_INCREASE * noise_without_solver:
+        return budgets
+    thresholds = np.unique(positive)
+    low, high = 0, len(thresholds) - 1
+    least = np.inf
     while True:
-        tried = np.unique(np.linspace(low, high, LEVELS).astype(int))
-        sizes = np.array([noise(above[above >= ordered[k]]) for k in tried])
-        best = min(best, float(sizes.min()))
-        first = int(np.argmax(sizes <= A_PERCENT * best))
-        if first == 0 or tried[first] == tried[first - 1] + 1:
-            return np.where(budgets >= ordered[tried[first]], budgets, 0.0)
+        tried = np.unique(np.linspace(low, high, THRESHOLDS_AT_ONCE).astype(int))
+        sizes = np.array([noise(positive[positive >= thresholds[k]]) for k in tried])
+        least = min(least, float(sizes.min()))
+        first = int(np.argmax(sizes <= LARGEST_INCREASE * least))
+        if first == 0 or tried[first] == tried[first - 1] + 1:  # no threshold between
+            return np.where(budgets >= thresholds[tried[first]], budgets, 0.0)
         low, high = tried[first - 1] + 1, tried[first]

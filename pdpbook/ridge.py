@@ -29,7 +29,7 @@ __all__ = [
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
 CACHED = 1 << 16  # numbers of X that are scaled at once
-NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
+NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those people are refitted
 
 
 def weighted_ridge(
@@ -63,13 +63,17 @@ def weighted_ridge(
     lam = _check_lam(lam)
     X, y = check.design(X, y, weights=weights)
     w = check.weights(weights, len(y))
-    theta = ridge_of_sums(*weighted_sums(X, y, w), lam) if lam > 0 else None
-    return ridge_of_rows(X, y, lam, w) if theta is None else theta
+    if lam > 0:
+        gram, moment = weighted_sums(X, y, w)
+        theta = ridge_of_sums(gram, moment, lam)
+        if theta is not None:
+            return theta
+    return ridge_of_rows(X, y, lam, w)
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """What every person does to the fit; see `leave_one_out` for the formulas."""
+    """How each person changes the fit; see `leave_one_out` for the formulas."""
 
     theta: Floats  #: shape (d,), the fit to everybody
     leverage: Floats  #: shape (n,), of each person against the fit without them, in [0, inf]
@@ -206,19 +210,25 @@ def ridge_of_sums(gram: Floats, moment: Floats, lam: float) -> Floats | None:
 
 def ridge_of_rows(X: Floats, y: Floats, lam: float, weights: Floats) -> Floats:
     """Minimizer by QR of the rows, at any condition."""
-    return _stacked_fit(*_scale(X, y, weights), lam)[2]
+    rows, labels = _scale(X, y, weights)
+    _, _, theta = _stacked_fit(rows, labels, lam)
+    return theta
 
 
 def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
-    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one:
-    [X y] or its triangle, with its number of rows. No condition number is squared."""
+    """Return R with R'R = X'X + lam I, R^{-T} X'y, and n.
+
+    `factors` are those of blocks, from `factor`. They are stacked one after the other and
+    triangularized by QR, so no condition number is squared.
+    """
     stacked: Floats | None = None
     n = 0
-    for part, count in factors:
+    for block, count in factors:
         if stacked is None:
-            d = part.shape[1] - 1
+            d = block.shape[1] - 1
             stacked = np.hstack([np.sqrt(lam) * np.eye(d), np.zeros((d, 1))])
-        stacked, n = _triangular(np.vstack([stacked, part])), n + count
+        stacked = _triangular(np.vstack([stacked, block]))
+        n += count
     if stacked is None:
         raise ValueError("blocks must hold at least one person; got none")
     d = stacked.shape[1] - 1
@@ -228,20 +238,27 @@ def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats,
 
 
 def factor(X: Floats, y: Floats) -> tuple[Floats, int]:
-    """One block for `triangle`: the triangle of its QR, and its number of rows."""
-    both = np.column_stack([X, y])
-    return (_triangular(both) if len(both) > both.shape[1] else both), len(both)
+    """Return a block for `triangle`, [X y] or its triangle if that is shorter, and its rows."""
+    block = np.column_stack([X, y])
+    n, columns = block.shape
+    if n > columns:
+        return _triangular(block), n
+    return block, n
 
 
-def _triangular(both: Floats) -> Floats:
-    return np.asarray(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
+def _triangular(rows: Floats) -> Floats:
+    """Return the triangular factor of QR, shape (columns, columns)."""
+    (R,) = qr(rows, mode="r", check_finite=False)
+    return np.asarray(R[: rows.shape[1]])
 
 
 def weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """X' W X and X' W y, by pieces of X small enough to be scaled in the cache."""
     n, d = X.shape
     step = max(1, CACHED // d)
-    piece, gram, moment = np.empty((min(n, step), d)), np.zeros((d, d)), np.zeros(d)
+    piece = np.empty((min(n, step), d))
+    gram = np.zeros((d, d))
+    moment = np.zeros(d)
     for k in range(0, n, step):
         root = np.sqrt(weights[k : k + step])
         rows = np.multiply(X[k : k + step], root[:, None], out=piece[: len(root)])
@@ -270,11 +287,13 @@ def _stacked_fit(rows: Floats, labels: Floats, lam: float) -> tuple[Floats, Floa
 
 def _check_rank(R: Floats, n: int, lam: float) -> None:
     """Refuse the triangle of n rows that has lost a direction in rounding."""
-    d, lost = len(R), n * np.finfo(float).eps
-    if lapack.dtrcon(R)[0] > 100 * d * lost:  # roughly, and within d of the 2-norm's
+    d = len(R)
+    rounding = n * np.finfo(float).eps
+    reciprocal_condition, _ = lapack.dtrcon(R)  # an estimate, within a factor d of the 2-norm's
+    if reciprocal_condition > 100 * d * rounding:
         return
     singular = np.linalg.svd(R, compute_uv=False)
-    rank = int((singular > singular[0] * lost).sum())
+    rank = int((singular > singular[0] * rounding).sum())
     if rank < d:
         raise ValueError(_not_unique(lam, rank, d))
 
@@ -291,6 +310,8 @@ def _check_lam(lam: Any) -> float:
 
 
 NEWTON_STEPS = 500
+SUFFICIENT_DECREASE = 1e-4  # of the objective in a line search, as a part of what its slope says
+RESOLUTION = 1e-12  # relative: of the objective, below which its gradient decides
 
 
 @dataclass(frozen=True)
@@ -340,8 +361,10 @@ def huber_ridge(
     array([0.33333333])
     """
     X, y = check.design(X, y, weights=weights)
-    lam, c = check.number(lam, "lam"), check.number(threshold, "threshold")
-    goal, w = check.number(gradient_norm, "gradient_norm"), check.weights(weights, len(y))
+    lam = check.number(lam, "lam")
+    c = check.number(threshold, "threshold")
+    goal = check.number(gradient_norm, "gradient_norm")
+    w = check.weights(weights, len(y))
     d = X.shape[1]
     tilt = np.zeros(d)
     if linear is not None:
@@ -364,16 +387,18 @@ def huber_ridge(
         reached = float(np.linalg.norm(slope))
         if reached <= goal:
             return HuberSolution(theta, reached)
-        inside = w * (np.abs(y - X @ theta) <= c)
-        step = np.linalg.solve((X.T * inside) @ X + lam * np.eye(d), slope / 2)
-        length, value = 1.0, objective(theta)
+        quadratic = w * (np.abs(y - X @ theta) <= c)  # weights of losses that are quadratic here
+        step = np.linalg.solve((X.T * quadratic) @ X + lam * np.eye(d), slope / 2)
+        value = objective(theta)
+        length = 1.0
         while length > ULP:
             there = theta - length * step
             change = objective(there) - value
-            if change <= -1e-4 * length * slope @ step:
+            if change <= -SUFFICIENT_DECREASE * length * slope @ step:
                 break
-            if abs(change) <= 1e-12 * abs(value) and np.linalg.norm(gradient(there)) <= reached / 2:
-                break  # J no longer resolves the descent, its gradient does
+            unresolved = abs(change) <= RESOLUTION * abs(value)
+            if unresolved and np.linalg.norm(gradient(there)) <= reached / 2:
+                break  # rounding hides the descent of J, not that of its gradient
             length /= 2
         else:
             break  # rounding allows no better

@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 ULPS = 8 * np.finfo(float).eps  # more than the rounding of the few operations it multiplies
-ONE_SIDED = 3 * math.sqrt(3) / 4 - 1  # what a difference of rank one adds in the proof
+ONE_SIDED = 3 * math.sqrt(3) / 4 - 1  # the constant of `joint_factor`
+BISECTIONS = 64  # bring a bracket to the width of rounding
 
 
 def tight_factor(kappa: ArrayLike) -> Any:
@@ -110,17 +111,21 @@ def largest_move(kappa: NDArray[Any], omega: NDArray[Any]) -> NDArray[np.float64
     brackets the peak, and bounding every factor on the bracket by its worse end bounds the peak.
     """
     root = np.sqrt(kappa)
-    low, high = np.zeros_like(root), np.full_like(root, np.pi / 2)  # of phi, tau = cos(phi)^2
-    for _ in range(64):
+    low = np.zeros_like(root)  # of phi, where tau = cos(phi)^2
+    high = np.full_like(root, np.pi / 2)
+    for _ in range(BISECTIONS):
         phi = (low + high) / 2
         sine, cosine = np.sin(phi), np.cos(phi)
-        loss = omega * cosine**4  # omega * tau^2
-        falling = (1 + root * cosine * sine) * 2 * sine * (1 - loss) / (1 + loss)
-        past = falling > root * cosine * np.cos(2 * phi)  # tau too small: phi is past the peak
-        low, high = np.where(past, low, phi), np.where(past, phi, high)
+        omega_tau_squared = omega * cosine**4
+        decrease = (1 + root * cosine * sine) * 2 * sine * (1 - omega_tau_squared)
+        decrease = decrease / (1 + omega_tau_squared)
+        increase = root * cosine * np.cos(2 * phi)
+        past_peak = decrease > increase  # as phi grows
+        low = np.where(past_peak, low, phi)
+        high = np.where(past_peak, phi, high)
     widest = np.clip(np.pi / 4, low, high)  # where sin(2 phi) is largest in the bracket
-    top = np.cos(low) ** 2 * (1 + root * np.sin(2 * widest) / 2)
-    return np.asarray((1 + ULPS) * top / (1 + omega * np.cos(high) ** 4))
+    numerator = np.cos(low) ** 2 * (1 + root * np.sin(2 * widest) / 2)
+    return np.asarray((1 + ULPS) * numerator / (1 + omega * np.cos(high) ** 4))
 
 
 def largest_pair(kappa: NDArray[Any], ratio: float) -> NDArray[np.float64]:
@@ -132,20 +137,22 @@ def largest_pair(kappa: NDArray[Any], ratio: float) -> NDArray[np.float64]:
     root = np.sqrt(kappa) / 2
     low = np.zeros_like(root)
     high = np.full_like(root, math.sqrt(min(ratio, 2)) / 2)
-    for _ in range(64):
+    for _ in range(BISECTIONS):
         q = (low + high) / 2
-        in_cube = 2 * q**2 > ratio - 1
-        p = _sum(q, ratio)
-        slope = np.where(in_cube, -3, -1) * q / p
-        rising = slope + root * (slope * q + p + np.where(in_cube, 2 * ONE_SIDED, 0) * q) > 0
-        low, high = np.where(rising, q, low), np.where(rising, high, q)
+        cube_binds = 2 * q**2 > ratio - 1  # a - 3 q^2 is the smaller term of p^2
+        p = _largest_p(q, ratio)
+        slope_p = np.where(cube_binds, -3, -1) * q / p
+        slope_rest = np.where(cube_binds, 2 * ONE_SIDED, 0) * q
+        is_rising = slope_p + root * (slope_p * q + p + slope_rest) > 0
+        low = np.where(is_rising, q, low)
+        high = np.where(is_rising, high, q)
     rest = np.maximum(1 - ratio + 2 * high**2, 0) / 2  # (1 - p^2 - q^2) / 2
-    p = _sum(low, ratio)
+    p = _largest_p(low, ratio)
     return np.asarray((1 + ULPS) * (p + root * (p * high + ONE_SIDED * rest)))
 
 
-def _sum(q: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
-    """Largest half-sum of two records whose half-difference is q, in row norms."""
+def _largest_p(q: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+    """Return p of `joint_factor`: the half-sum of two records whose half-difference is q."""
     return np.asarray(np.sqrt(np.minimum(1 - q**2, ratio - 3 * q**2)))
 
 
@@ -182,13 +189,16 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     (1.0, 0.5)
     """
     check.choice(proof, "proof", PROOFS)
-    return _norm(check.penalty(lam), check.radius(d, row_norm), proof)
+    return _norm_bound(check.penalty(lam), check.radius(d, row_norm), proof)
 
 
-def _norm(lam: float, radius: float, proof: str) -> float:
+def _norm_bound(lam: float, radius: float, proof: str) -> float:
+    """Return `norm_bound` of arguments that are checked."""
     if proof == "published":
         return min(1 / math.sqrt(lam), radius / lam)
-    return 1 / (2 * math.sqrt(lam)) if lam <= radius**2 else radius / (lam + radius**2)
+    if lam <= radius**2:
+        return 1 / (2 * math.sqrt(lam))
+    return radius / (lam + radius**2)
 
 
 def ridge_constant(
@@ -230,9 +240,9 @@ def ridge_constant(
     """
     check.choice(proof, "proof", PROOFS)
     lam, radius = check.penalty(lam), check.radius(d, row_norm)
-    known = math.inf if bound is None else check.scale(bound, "bound")
+    supplied_bound = math.inf if bound is None else check.scale(bound, "bound")
     unit = 2 * radius / lam
-    constant = unit * (1 + radius * min(known, _norm(lam, radius, proof)))
+    constant = unit * (1 + radius * min(supplied_bound, _norm_bound(lam, radius, proof)))
     if proof in ("tight", "joint"):
         kappa = _finite(radius**2 / lam, lam)
         constant = min(constant, unit * _factor(proof, kappa, d / radius**2))
@@ -327,10 +337,13 @@ def capped_sensitivity(
     if not w.size or not w.max() <= 1:
         raise ValueError(f"weights must be shares of a total of 1; got {np.max(w, initial=0):g}")
     lam, radius = check.penalty(lam), check.radius(d, row_norm)
-    unit, kappa = _finite(2 * radius / lam, lam), _finite(radius**2 / lam, lam)
-    others = (1 - w) * kappa
+    unit = _finite(2 * radius / lam, lam)
+    kappa = _finite(radius**2 / lam, lam)
+    kappa_of_others = (1 - w) * kappa
     ratio = max(d / radius**2, 1.0)  # rounding
-    factor = np.minimum(largest_pair(others, ratio), largest_move(others, w * kappa))
+    joint = largest_pair(kappa_of_others, ratio)
+    tight = largest_move(kappa_of_others, w * kappa)
+    factor = np.minimum(joint, tight)
     move = np.minimum(unit * w * factor, 2 * norm_bound(lam, d, row_norm=row_norm))
     return move if np.ndim(clean) else float(move)
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 from pdpbook import Floats, check
 from pdpbook._extras import of_pandas
 from pdpbook.names import NameTable, python_objects
-from pdpbook.tables import note_width, read_labels, refuse_few
+from pdpbook.tables import note_width, read_labels, refuse_small_table
 from pdpbook.user_records import UserParticipants
 from pdpbook.users import (
     Users,
@@ -33,7 +33,7 @@ from pdpbook.users import (
 
 __all__ = ["Sums"]
 
-LEAST_PENALTY = 1e-8  # of the squared row bound: sums square the condition number of the rows
+SMALLEST_PENALTY = 1e-8  # over the squared row norm: sums square the condition number
 ROUNDING = 1e-11  # relative, of a total that was added up in another order
 
 CUBE = ("bounds", "y_bounds", "fit_intercept", "clip", "delta")
@@ -158,7 +158,8 @@ class Sums:
     def __add__(self, other: Any) -> Sums:
         if not isinstance(other, Sums):
             return NotImplemented
-        if (name := _difference(self.rule, other.rule)) is not None:
+        name = _difference(self.rule, other.rule)
+        if name is not None:
             raise ValueError(
                 f"Sums must be made under one rule to be added; {name} is "
                 f"{_said(self.rule, name)} in one and {_said(other.rule, name)} in the other"
@@ -197,7 +198,7 @@ class SumsOfRecords:
 
     def __init__(self, model: Any, sums: Sums, y: Any, epsilon: Any):
         _refuse_other_rule(model, sums, y)
-        refuse_few(sums.n)
+        refuse_small_table(sums.n)
         self.sums = sums
         self.n, self.columns = sums.n, sums.columns
         self.names = check.index_of(epsilon)
@@ -228,28 +229,29 @@ class SummedParticipants:
     """Sums over the people whose budget is above 0, on the domain; see `Participants`."""
 
     def __init__(self, sums: Sums, domain: Any, budgets: Floats):
-        self._sums, self._domain, self._everybody = sums, domain, budgets
+        self._sums, self._domain = sums, domain
+        self._budgets_of_all = budgets
         self.budgets = budgets[budgets > 0]
         self.d = getattr(domain, "d", 1)
 
     def total(self, statistic: Any) -> tuple[Floats, ...]:
         """Return the sums over everybody, each with weight 1."""
-        _refuse_others(self._sums, self._everybody, np.ones(len(self.budgets)))
+        _refuse_others(self._sums, self._budgets_of_all, np.ones(len(self.budgets)))
         return self._sums.moments
 
     def average(self, statistic: Any, weights: Floats) -> tuple[Floats, ...]:
         """Return the sums with weights of sum 1 in proportion to `weights`, shape (m,)."""
-        _refuse_others(self._sums, self._everybody, weights)
+        _refuse_others(self._sums, self._budgets_of_all, weights)
         return tuple(moment / float(self._sums.total) for moment in self._sums.moments)
 
     def ridge(self, lam: float, weights: Floats) -> Floats:
         """Return the minimizer of the weighted mean of squares plus the penalty, shape (d,)."""
-        least = LEAST_PENALTY * self._domain.radius**2
-        if not lam >= least:
+        smallest = SMALLEST_PENALTY * self._domain.radius**2
+        if not lam >= smallest:
             raise ValueError(
-                f"lam must be at least {least:.3g} with Sums, {LEAST_PENALTY:g} times the squared "
-                f"bound on the norm of a row: below it sums lose digits; got {check.shown(lam)}. "
-                "Fitted to the rows themselves, a smaller one will do"
+                f"lam must be at least {smallest:.3g} with Sums, {SMALLEST_PENALTY:g} times the "
+                "squared bound on the norm of a row: below it sums lose digits; got "
+                f"{check.shown(lam)}. Fitted to the rows themselves, a smaller one will do"
             )
         gram, moment = self.average(None, weights)
         return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
@@ -264,7 +266,7 @@ class SumsOfUsers:
         if users is not None:
             raise ValueError("users must be None where X is Sums, which have the users in them")
         _refuse_other_rule(model, sums, y)
-        refuse_few(int(sums.owners.sizes.sum()))
+        refuse_small_table(int(sums.owners.sizes.sum()))
         self.users, order = _sorted_users(sums.owners)
         self.n, self.names = sums.n, self.users.labels
         self._labels, self._made_with = sums.owners.labels[order], sums.owners.budgets[order]
@@ -304,12 +306,12 @@ def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
     names = _columns(X)
     X, y = _records(model, X, y)
     budgets = check.some_epsilon(budgets, len(y))
-    taking_part = budgets > 0
+    positive = budgets > 0
     domain = model.domain(X.shape[1])
-    rows, labels = domain.to_domain(X[taking_part], y[taking_part])
+    rows, labels = domain.to_domain(X[positive], y[positive])
     weights = np.zeros(0)
     if len(labels):
-        weights = model.weights_in_sums(budgets[taking_part], rows.shape[1])
+        weights = model.weights_in_sums(budgets[positive], rows.shape[1])
     return Sums(
         _rule(model, names if has_columns(model) else None),
         len(y),
@@ -398,7 +400,8 @@ def _refuse_other_rule(model: Any, sums: Sums, y: Any) -> None:
         raise ValueError("y must be None where X is Sums, which have the labels in them")
     columns = sums.rule.get("columns")
     rule = _rule(model, columns)
-    if (name := _difference(sums.rule, rule)) is not None:
+    name = _difference(sums.rule, rule)
+    if name is not None:
         raise ValueError(
             f"X must be Sums made for this model; they were made with {name} "
             f"{_said(sums.rule, name)}, and here it is {_said(rule, name)}"
@@ -444,7 +447,7 @@ def _rule(model: Any, columns: Any) -> dict[str, Any]:
     rule: dict[str, Any] = {"model": kind.__name__}
     if _known(model) is not kind:  # a subclass may do anything with settings of its own
         rule["model"] = f"{kind.__module__}.{kind.__qualname__}"
-        rule |= {name: getattr(model, name) for name in _own_settings(model)}
+        rule |= {name: getattr(model, name) for name in _settings_of_subclass(model)}
     if columns is not None:
         rule["columns"] = columns
     for name in _settings(model):
@@ -475,7 +478,7 @@ def _settings(model: Any) -> tuple[str, ...]:
     return MADE_UNDER[_known(model).__name__]
 
 
-def _own_settings(model: Any) -> list[str]:
+def _settings_of_subclass(model: Any) -> list[str]:
     """Settings of a subclass that its mechanism does not have."""
     known: Any = _known(model)
     return sorted(set(model.get_params(deep=False)) - set(known().get_params(deep=False)))
@@ -546,11 +549,12 @@ def _together(one: Owners, other: Owners) -> Owners:
             f"users must be in one of the Sums that are added, with all of their rows; {again!r} "
             "is in both. Put the rows of a user into one part, or was a part added twice?"
         )
-    joined = [
-        np.concatenate([getattr(each, name) for each in (one, other)])
-        for name in ("sizes", "budgets", "labels")
-    ]
-    return Owners(names, *joined)
+    return Owners(
+        names,
+        sizes=np.concatenate([one.sizes, other.sizes]),
+        budgets=np.concatenate([one.budgets, other.budgets]),
+        labels=np.concatenate([one.labels, other.labels]),
+    )
 
 
 def _sorted_users(owners: Owners) -> tuple[Users, Any]:

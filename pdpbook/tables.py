@@ -18,7 +18,7 @@ def read_rows_and_labels(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats
     """Rows and labels that `fit` was given, of matching shapes; not yet looked at."""
     plain = check.is_plain(X) and check.is_plain(y)
     if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
-        refuse_few(len(X))
+        refuse_small_table(len(X))
         note_width(estimator, X.shape[1])
         return X, y
     rows = read_table(estimator, X)
@@ -28,7 +28,7 @@ def read_rows_and_labels(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats
 def read_table(estimator: Any, X: Any, **checks: Any) -> Floats:
     """Rows that `fit` was given, by scikit-learn's checks of tables."""
     check.refuse_hidden(X, "X")
-    refuse_few(row_count(X))
+    refuse_small_table(row_count(X))
     checks = {"ensure_all_finite": False} | checks
     return np.asarray(validate_data(estimator, X, dtype=float, **checks))
 
@@ -55,7 +55,7 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
 
 
-def refuse_few(n: int) -> None:
+def refuse_small_table(n: int) -> None:
     """Refuse an empty table, and a release about a single person."""
     if n < 2:
         raise ValueError(

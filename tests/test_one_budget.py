@@ -121,7 +121,7 @@ def test_a_refusal_draws_nothing_and_charges_nothing(model):
 # ---------------------------------------------------------------- why
 
 LOOKED_UP = [
-    "_budgets",
+    "participants",
     "sufficient_statistics.adassp",
     "posterior.single",
     "posterior.adaptive",

@@ -95,7 +95,7 @@ def test_streamed_equals_in_memory(lam):
     blocks = [(X[a:b], y[a:b]) for a, b in itertools.pairwise(parts)]
     seen = {}
     streamed = stream_per_instance(
-        lambda: iter(blocks), lam, GAMMA, DELTA, top=5, each=seen.__setitem__
+        lambda: iter(blocks), lam, GAMMA, DELTA, top=5, on_block=seen.__setitem__
     )
     report = per_instance_epsilon(X, y, lam, GAMMA, DELTA)
     together = np.concatenate([seen[start] for start in parts[:-1]])

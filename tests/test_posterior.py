@@ -265,7 +265,7 @@ def spent(kind, release_norm, calibration="joint"):
     profile = max(adaptive_profile(promise.epsilon, without, joined, [1.0], -1.0))
     above = [(1e5 - without.center[0] - 1) / without.plan.scale]
     if release_norm:
-        lam, h = without.given(without.center[0])
+        lam, h = without.penalty_and_weight(without.center[0])
         mean, sd = without.norm_law(lam, h)
         log_norm = np.log1p(np.linalg.norm(without.ridge(lam)))
         above.append((mean - log_norm - without.plan.norm_sensitivity(h)) / sd)

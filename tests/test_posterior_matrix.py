@@ -12,7 +12,7 @@ from pdpbook.posterior import (
     posterior_certificate,
     release_gram_bound,
 )
-from pdpbook.posterior.eigenvalues import eigenvalues_above
+from pdpbook.posterior.certificates import eigenvalues_above
 
 SEED = 20261123
 

@@ -168,7 +168,7 @@ def test_an_empty_sample():
     everyone = SampledRidge().conditional_law(X, y, ~nobody, epsilon=MIXED)
     assert law.eta == everyone.eta
     words = (
-        "^kept must hold someone with normalizer='sampled': the noise of an empty sample "
+        "^sampled must hold someone with normalizer='sampled': the noise of an empty sample "
         "is not defined[.] With normalizer='public' it is harmless$"
     )
     with pytest.raises(ValueError, match=words):
@@ -487,7 +487,7 @@ def test_bad_data_and_wrong_kinds():
     with pytest.raises(ValueError, match=r"X must lie in \[0, 1\]; got X\[0, 0\] = 2"):
         SampledRidge().fit(np.where(X == X[0, 0], 2, X), y)
     for kept in ([True] * 4, [1, 0, 1, 0, 1]):
-        with pytest.raises(ValueError, match="kept must be True or False for each row of X"):
+        with pytest.raises(ValueError, match="sampled must be True or False for each row of X"):
             SampledRidge().conditional_law(X, y, kept)
     with pytest.raises(ValueError, match=r"points must have shape \(..., 3\)"):
         SampledRidge().output_law(X, y).logpdf([0.0])

@@ -59,15 +59,15 @@ class PublicSchema:
             not isinstance(c, str) for c in self.columns
         ):
             raise TypeError(f"columns must map names to public rules; got {self.columns!r}")
-        rules = {name: _rule(name, rule) for name, rule in self.columns.items()}
+        columns = {name: _rule(name, rule) for name, rule in self.columns.items()}
         if self.label is not None:
-            if self.label not in rules:
+            if self.label not in columns:
                 raise ValueError(f"label must be one of the columns; got {self.label!r}")
-            if not isinstance(rules[self.label], tuple):
+            if not isinstance(columns[self.label], tuple):
                 raise ValueError(f"label must be a column of numbers; got {self.label!r}")
-        if not set(rules) - {self.label}:
+        if not set(columns) - {self.label}:
             raise ValueError("columns must hold at least one column besides the label")
-        object.__setattr__(self, "columns", rules)
+        object.__setattr__(self, "columns", columns)
 
     @property
     def names(self) -> list[str]:
@@ -100,15 +100,19 @@ class PublicSchema:
         self._check_columns(list(frame.columns))
         if len(frame) == 0:
             raise ValueError("frame must have at least one row; got none")
-        known = {c: _values(frame[c], c, rule, clip) for c, rule in self.columns.items()}
-        parts = {
-            name: known[column] if level is None else (known[column] == level).astype(float)
-            for name, _, column, level in self._design
-        }
-        X = pd.DataFrame(parts, index=frame.index)
+        values = {}
+        for column, rule in self.columns.items():
+            values[column] = _values(frame[column], column, rule, clip)
+        design = {}
+        for name, _, column, level in self._design:
+            if level is None:
+                design[name] = values[column]
+            else:
+                design[name] = (values[column] == level).astype(float)
+        X = pd.DataFrame(design, index=frame.index)
         if self.label is None:
             return EncodedTable(X, self.bounds, None, None)
-        y = pd.Series(known[self.label], index=frame.index, name=self.label)
+        y = pd.Series(values[self.label], index=frame.index, name=self.label)
         return EncodedTable(X, self.bounds, y, self.columns[self.label])
 
     @property
@@ -135,7 +139,7 @@ class PublicSchema:
 
 
 def _rule(name: str, rule: Any) -> Any:
-    """A pair of floats for numbers, a list of words for categories."""
+    """Return the public rule of a column: a pair of floats, or a list of categories."""
     if isinstance(rule, (tuple, list)) and all(isinstance(level, str) for level in rule):
         if len(rule) < 2 or len(set(rule)) < len(rule):
             raise ValueError(
@@ -151,7 +155,7 @@ def _rule(name: str, rule: Any) -> Any:
 
 
 def _values(column: pd.Series, name: str, rule: Any, clip: bool) -> NDArray[Any]:
-    """Numbers within a pair of bounds, or categories of a list."""
+    """Return the values of a column, or refuse those that break its rule."""
     way_out = "Fill it by a public rule; dropping the row would be a rule that reads the data"
     _refuse(column, name, column.isna().to_numpy(), "have no missing value", way_out)
     if not isinstance(rule, tuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +26,16 @@ DIABETES_BOUNDS = {
     "s6": (40.0, 400.0),  # glucose
 }
 DIABETES_LABEL_BOUNDS = (0.0, 400.0)
-LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
-LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
+LEVELS = [  # of the medical cost data, in the order of the design
+    ("sex", "female"),
+    ("sex", "male"),
+    ("smoker", "no"),
+    ("smoker", "yes"),
+    ("region", "northeast"),
+    ("region", "northwest"),
+    ("region", "southeast"),
+    ("region", "southwest"),
+]
 
 
 def load(name: str) -> pd.DataFrame:
@@ -73,9 +82,13 @@ def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     X : pandas.DataFrame, shape (n, 12)
     y : pandas.Series, shape (n,)
     """
-    scaled = {c: _min_max(frame[c]) for c in ("age", "bmi", "children")}
-    levels = {f"{c}_{level}": (frame[c] == level).astype(float) for c, level in LEVELS}
-    X = pd.DataFrame({**scaled, **levels, "constant": 1.0}, index=frame.index)
+    columns: dict[str, Any] = {}
+    for name in ("age", "bmi", "children"):
+        columns[name] = _min_max(frame[name])
+    for name, level in LEVELS:
+        columns[f"{name}_{level}"] = (frame[name] == level).astype(float)
+    columns["constant"] = 1.0
+    X = pd.DataFrame(columns, index=frame.index)
     return X, _min_max(frame["charges"])
 
 
@@ -146,7 +159,7 @@ def sample_budgets(
     levels: ArrayLike = (0.01, 0.2, 1.0),
     rng: np.random.Generator,
 ) -> Floats:
-    """Budgets, in nats, of a mixed crowd: conservative, medium and liberal people, in this order.
+    """Budgets, in nats, of three groups: conservative, medium and liberal people, in this order.
 
     The first floor(f_c n) people draw uniformly between the first two levels, the next floor(f_m n)
     between the last two, and all others have the last level exactly. Protocol of Acharya et al.
@@ -163,7 +176,8 @@ def sample_budgets(
     rng : numpy.random.Generator
     """
     n, rng = check.count(n, "n"), check.rng(rng)
-    shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")
+    shares = check.nonnegative(fractions, "fractions")
+    edges = check.positive(levels, "levels")
     shares = check.shape(shares, "fractions", (3,), "one a group")
     low, middle, high = check.shape(edges, "levels", (3,), "the ends of the groups")
     if not abs(shares.sum() - 1) <= 1e-9:
@@ -171,8 +185,13 @@ def sample_budgets(
     if not low <= middle <= high:
         raise ValueError(f"levels must not decrease; got {', '.join(f'{e:g}' for e in edges)}")
     conservative, medium = (int(np.floor(f * n + 1e-9)) for f in shares[:2])
-    drawn = rng.uniform(low, middle, conservative), rng.uniform(middle, high, medium)
-    return np.concatenate([*drawn, np.full(n - conservative - medium, high)])
+    return np.concatenate(
+        [
+            rng.uniform(low, middle, conservative),
+            rng.uniform(middle, high, medium),
+            np.full(n - conservative - medium, high),
+        ]
+    )
 
 
 def sample_zipf_users(
@@ -203,8 +222,9 @@ def sample_zipf_users(
         raise ValueError(f"alpha must be above 1; got {check.shown(alpha)}")
     cap = max(1, n // 5) if largest is None else check.count(largest, "largest")
     sizes: list[int] = []
-    rest = n
-    while rest > 0:
-        sizes.append(min(int(rng.zipf(alpha)), cap, rest))
-        rest -= sizes[-1]
+    rows_without_user = n
+    while rows_without_user > 0:
+        size = min(int(rng.zipf(alpha)), cap, rows_without_user)
+        sizes.append(size)
+        rows_without_user -= size
     return np.repeat(np.arange(len(sizes)), sizes)

@@ -27,9 +27,9 @@ from pdpbook.guarantees.promises import RENYI_ORDERS, check_orders, rounded_up
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
 
 ACCOUNTANTS = ("pld", "rdp")
-FLOOR = 0.2  # below this noise multiplier sampling hardly helps, and its accounting is slow
-LEAST = 1e-12  # no accountant tells smaller epsilons from 0
-CLOSE = 1e-5  # a calibrated multiplier exceeds the smallest one by at most this, relative
+SMALLEST_SAMPLED = 0.2  # below this noise multiplier sampling hardly helps, and is not counted
+SMALLEST_EPSILON = 1e-12  # no accountant tells smaller ones from 0
+CALIBRATION_ERROR = 1e-5  # a calibrated multiplier exceeds the smallest one by at most this part
 
 
 def dpsgd_profile(
@@ -60,7 +60,7 @@ def dpsgd_profile(
     """
     epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
     sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
-    if sigma < FLOOR:
+    if sigma < SMALLEST_SAMPLED:
         ever = -np.expm1(steps * np.log1p(-q)) if q < 1 else 1.0
         return np.asarray(np.minimum(gaussian_profile(epsilon, np.sqrt(steps) / sigma), ever))[()]
     accountant = _accountant(sigma, q, steps, "pld")
@@ -115,7 +115,7 @@ def dpsgd_epsilon(
     """
     sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
     delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
-    if sigma < FLOOR:
+    if sigma < SMALLEST_SAMPLED:
         return float(gaussian_epsilon(delta, np.sqrt(steps) / sigma))
     with _quiet():
         return float(_accountant(sigma, q, steps, accountant).get_epsilon(delta))
@@ -193,8 +193,10 @@ def calibrate_noise_multiplier(
     3.94
     """
     epsilon = check.number(epsilon, "epsilon")
-    if epsilon < LEAST:
-        raise ValueError(f"epsilon must be at least {LEAST:g} here; got {check.shown(epsilon)}")
+    if epsilon < SMALLEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at least {SMALLEST_EPSILON:g} here; got {check.shown(epsilon)}"
+        )
     delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
     q, steps = check_rate(sample_rate), check.count(steps, "steps")
     return _calibrated(epsilon, delta, q, steps, accountant)
@@ -204,7 +206,7 @@ def calibrate_noise_multiplier(
 def _calibrated(epsilon: float, delta: float, q: float, steps: int, accountant: str) -> float:
     def excess(sigma: float) -> float:
         spent = dpsgd_epsilon(sigma, q, steps, delta, accountant=accountant)
-        return float(np.log(np.clip(spent, LEAST, 1e12) / epsilon))
+        return float(np.log(np.clip(spent, SMALLEST_EPSILON, 1e12) / epsilon))
 
     return _smallest(excess, float(np.sqrt(steps) / gaussian_mu(epsilon, delta)))
 
@@ -246,25 +248,34 @@ def _calibrated_to_rate(rate: float, q: float, steps: int) -> float:
     return _smallest(excess, float(np.sqrt(steps) / (2 * ndtri(rate))))
 
 
-def _smallest(excess: Callable[[float], float], everybody: float) -> float:
-    """Smallest multiplier seen to keep the promise; `everybody` does about without sampling."""
-    kept = everybody
-    while excess(kept) > 0:
-        kept *= 2 if kept >= FLOOR else 1 + 1e-12  # below it only rounding is to be paid
-    while kept > FLOOR and excess(low := max(kept / 2, FLOOR)) <= 0:
-        kept = low
-    if kept <= FLOOR:
-        return kept
+def _smallest(excess: Callable[[float], float], without_sampling: float) -> float:
+    """Return the smallest noise multiplier that was seen to keep a promise.
 
-    def seen(log_sigma: float) -> float:
-        nonlocal kept
-        value = excess(float(np.exp(log_sigma)))
+    A multiplier keeps it where `excess`, a decreasing function, is at most 0; `without_sampling` is
+    about the one that would do with everybody in every batch.
+    """
+    smallest = without_sampling
+    while excess(smallest) > 0:
+        # where sampling is not counted, only rounding is missing
+        smallest *= 2 if smallest >= SMALLEST_SAMPLED else 1 + 1e-12
+    while smallest > SMALLEST_SAMPLED:
+        too_small = max(smallest / 2, SMALLEST_SAMPLED)
+        if excess(too_small) > 0:
+            break
+        smallest = too_small
+    if smallest <= SMALLEST_SAMPLED:
+        return smallest
+
+    def noted_excess(log_sigma: float) -> float:
+        nonlocal smallest
+        sigma = float(np.exp(log_sigma))
+        value = excess(sigma)
         if value <= 0:
-            kept = min(kept, float(np.exp(log_sigma)))
+            smallest = min(smallest, sigma)
         return value
 
-    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2)
-    return kept
+    brentq(noted_excess, np.log(too_small), np.log(smallest), xtol=CALIBRATION_ERROR / 2)
+    return smallest
 
 
 def _accountant(sigma: float, q: float, steps: int, accountant: str) -> Any:
@@ -273,18 +284,18 @@ def _accountant(sigma: float, q: float, steps: int, accountant: str) -> Any:
     gauss = dp_event.GaussianDpEvent(sigma)
     step = gauss if q == 1 else dp_event.PoissonSampledDpEvent(q, gauss)
     if accountant == "rdp":
-        made = rdp.RdpAccountant()
+        composed = rdp.RdpAccountant()
     else:
         deviation = q * np.sqrt(np.expm1(min(1 / sigma**2, 50)))  # of the loss of one step
         grid = float(np.clip(deviation / 30, 1e-4, 1e-3))
-        made = pld.PLDAccountant(value_discretization_interval=grid)
+        composed = pld.PLDAccountant(value_discretization_interval=grid)
     with _quiet():
-        return made.compose(dp_event.SelfComposedDpEvent(step, steps))
+        return composed.compose(dp_event.SelfComposedDpEvent(step, steps))
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No word from dp-accounting on Renyi orders that it leaves out, which is harmless."""
+    """Silence the warnings of dp-accounting on Renyi orders that it leaves out: harmless."""
     logger = logging.getLogger("absl")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -22,7 +22,7 @@ from pdpbook.noise.laws import PublicNoise, check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
-    for_everybody,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
@@ -278,13 +278,13 @@ class GradientDescentRidge(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -317,7 +317,7 @@ class GradientDescentRidge(LinearRegressor):
     def guarantee(self, budgets: Floats) -> GaussianDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
-        return GaussianDP(for_everybody(parameters, budgets), neighbors="replace-one")
+        return GaussianDP(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""
@@ -367,10 +367,10 @@ class GradientDescentRidge(LinearRegressor):
 
         Its center is the path without noise; with `fit_intercept` the constant feature comes last.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 

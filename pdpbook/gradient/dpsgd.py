@@ -92,7 +92,7 @@ class DPSGDLaw:
         n, d = self.X.shape
         theta, path = np.zeros(d), np.empty((self.steps, d))
         for k in range(self.steps):
-            # a binomial number of people, all sets of that size alike: each on their own coin
+            # a binomial number of people, and then any set of that size: as if by one coin a person
             count = int(rng.binomial(n, self.sample_rate))
             batch = rng.choice(n, count, replace=False, shuffle=False)
             theta = self.step(theta, self.X.take(batch, axis=0), self.y.take(batch), rng=rng)
@@ -309,14 +309,14 @@ class DPSGDRegression(LinearRegressor):
             concentrated promises refuses.
         """
         self.refuse_second_budget(epsilon)
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
 
@@ -416,11 +416,11 @@ class DPSGDRegression(LinearRegressor):
         With `fit_intercept` the constant feature comes last.
         """
         self.refuse_second_budget(epsilon)
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         return self.law(self.participants(records, records.budgets(epsilon)))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
@@ -474,16 +474,19 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     """
     if not isinstance(law, DPSGDLaw | DescentLaw):
         raise TypeError(f"law must be a DPSGDLaw or a DescentLaw; got {type(law).__name__}")
-    delta, shifts = check.delta(delta), law.shifts(path)
+    delta = check.delta(delta)
+    shifts = law.shifts(path)
     if isinstance(law, DescentLaw) or law.sample_rate == 1:
-        return gaussian_epsilon(delta, np.maximum(np.sqrt((shifts**2).sum(axis=0)), 1e-150))
+        mu = np.sqrt((shifts**2).sum(axis=0))
+        return gaussian_epsilon(delta, np.maximum(mu, 1e-150))
     q, sigma = law.sample_rate, law.noise_multiplier
     levels = np.linspace(0, 1 / sigma, LEVELS + 1)
     at = np.minimum(np.searchsorted(levels, shifts), LEVELS)
-    totals = [_divergences(int(order), levels, q)[at].sum(axis=0) for order in ORDERS]
+    divergences = [_divergences(int(order), levels, q)[at].sum(axis=0) for order in ORDERS]
     tail = np.log1p(-1 / ORDERS) - np.log(delta * ORDERS / len(ORDERS)) / (ORDERS - 1)
-    least = np.where(shifts.any(axis=0), np.min(totals + tail[:, None], axis=0), 0.0)
-    return np.asarray(np.clip(least, 0.0, dpsgd_epsilon(sigma, q, law.steps, delta)))
+    smallest = np.min(divergences + tail[:, None], axis=0)
+    epsilon = np.where(shifts.any(axis=0), smallest, 0.0)
+    return np.asarray(np.clip(epsilon, 0.0, dpsgd_epsilon(sigma, q, law.steps, delta)))
 
 
 def _divergences(order: int, shifts: Floats, q: float) -> Floats:

@@ -20,7 +20,7 @@ from pdpbook.gwa.solver import gwa_weights
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import for_everybody
+from pdpbook.participants import fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -60,8 +60,8 @@ def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords
     return user_records(rows, labels, users, X, y)
 
 
-def drop_negligible_budgets(budgets: Floats) -> Floats:
-    """Return the budgets, 0 for those so small beside the largest that solvers lose digits."""
+def drop_budgets_negligible_for_solver(budgets: Floats) -> Floats:
+    """Return the budgets with 0 for those next to which no solver can tell the others apart."""
     return np.where(budgets > NEGLIGIBLE * budgets.max(), budgets, 0.0)
 
 
@@ -279,7 +279,7 @@ class GWARegression(LinearRegressor):
             self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
             self.gap_ = plan.gap
             self.rank_ = plan.rank
             variance = plan.scale**2 * (1 if self.delta > 0 else 2)
@@ -297,7 +297,7 @@ class GWARegression(LinearRegressor):
         if self.delta == 0:
             return PureDP(budgets, neighbors="user-labels")
         mu = self.privacy_parameters(budgets[budgets > 0])
-        return GaussianDP(for_everybody(mu, budgets), neighbors="user-labels")
+        return GaussianDP(fill_in_zeros(mu, budgets), neighbors="user-labels")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what each user may lose: epsilon, or with a delta the mu of both."""
@@ -305,7 +305,7 @@ class GWARegression(LinearRegressor):
 
     def drop_costly_budgets(self, budgets: Floats) -> Floats:
         """Return the budgets with 0 for those that are negligible; with a delta none is."""
-        return budgets if self.delta > 0 else drop_negligible_budgets(budgets)
+        return budgets if self.delta > 0 else drop_budgets_negligible_for_solver(budgets)
 
     def plan(self, X: Floats, users: Users, budgets: Floats, width: float | None = None) -> GWAPlan:
         """Choose the matrix and its noise: a function of public things alone.
@@ -562,7 +562,7 @@ class SampleLimitedRegression(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
-            budgets = drop_negligible_budgets(budgets)
+            budgets = drop_budgets_negligible_for_solver(budgets)
             guarantee = self.guarantee(budgets)
 
             people = records.participants(domain, budgets)
@@ -573,7 +573,7 @@ class SampleLimitedRegression(LinearRegressor):
             self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
             self.max_rows_ = plan.max_rows
             self.rank_ = plan.rank
             self.noise_ = noise_of_coefficients(plan, 2 * plan.scale**2)
@@ -645,7 +645,7 @@ class SampleLimitedRegression(LinearRegressor):
         check_budgets_of_users(epsilon)
         self.check_settings()
         records = public_rows_for_audit(self, X, y, users)
-        budgets = drop_negligible_budgets(records.budgets(epsilon))
+        budgets = drop_budgets_negligible_for_solver(records.budgets(epsilon))
         people = records.participants(self.domain(records.columns), budgets)
         return self.law(people, self.plan(people.X, people.users, people.budgets))
 

@@ -15,7 +15,7 @@ from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa.regression import (
     GWAPlan,
     GWARegression,
-    drop_negligible_budgets,
+    drop_budgets_negligible_for_solver,
     noise_of_coefficients,
     public_rows_for_audit,
     read_public_rows,
@@ -23,7 +23,7 @@ from pdpbook.gwa.regression import (
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import for_everybody
+from pdpbook.participants import fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -247,7 +247,7 @@ class TwoStageGWARegression(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
-            budgets = drop_negligible_budgets(budgets)
+            budgets = drop_budgets_negligible_for_solver(budgets)
             guarantee = self.guarantee(budgets)
 
             people = records.participants(domain, budgets)
@@ -265,7 +265,7 @@ class TwoStageGWARegression(LinearRegressor):
             self.predicted_ = plan.predicted
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
             self.gap_ = last.gap
             self.rank_ = last.rank
             self.noise_ = self.public_noise(plan)
@@ -322,7 +322,7 @@ class TwoStageGWARegression(LinearRegressor):
         check_budgets_of_users(epsilon)
         self.check_settings()
         records = public_rows_for_audit(self, X, y, users)
-        budgets = drop_negligible_budgets(records.budgets(epsilon))
+        budgets = drop_budgets_negligible_for_solver(records.budgets(epsilon))
         people = records.participants(self.domain(records.columns), budgets)
         return self.law(people, self.plan(people.X, people.users, people.budgets))
 

@@ -25,12 +25,13 @@ from pdpbook.pac.rates import success_rate_to_snr
 BASES = ("unit", "svd", "difference")  #: in which coordinates noise is independent
 BLOCK = 1_000_000  # numbers in the largest temporary array
 PILOT = 1000  # draws that choose a basis, and nothing else
-ALIKE = 1e-6  # relative: what solvers and rounding leave of a tie
+FEWEST_DRAWS = 100  # before the standard errors of moments are believed
+TIE = 1e-6  # relative: entries that solvers and rounding cannot tell apart
 
 
 @dataclass(frozen=True, eq=False)
 class DifferenceMoments:
-    """Estimated second moments of what everybody does to the weights of a random half."""
+    """Estimated second moments of the differences that people make to the weights of a half."""
 
     second: Floats  #: shape (n, p): mean squares of the coordinates of the differences in `basis`
     standard_error: Floats  #: shape (n, p)
@@ -88,39 +89,43 @@ def difference_moments(
     V = basis_of(pool, basis, q, rng)
     n, p = len(pool.y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
-    draws, done = 0, False
-    for masks, _, D in halves(pool, q, max_draws, rng):
-        w = (D @ V) ** 2
-        total += w.sum(axis=0)
-        squares += (w**2).sum(axis=0)
-        outer += _outer(D)
+    draws = 0
+    converged = False
+    for masks, _, differences in halves(pool, q, max_draws, rng):
+        v = (differences @ V) ** 2
+        total += v.sum(axis=0)
+        squares += (v**2).sum(axis=0)
+        outer += _outer(differences)
         draws += len(masks)
         second = total / draws
-        error = np.sqrt(np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1))
-        done = draws >= 100 and bool(np.all(error <= tol * second.max(axis=1, keepdims=True)))
-        if done:
+        variance = np.maximum(squares / draws - second**2, 0.0)
+        error = np.sqrt(variance / max(draws - 1, 1))
+        small = bool(np.all(error <= tol * second.max(axis=1, keepdims=True)))
+        converged = draws >= FEWEST_DRAWS and small
+        if converged:
             break
-    return DifferenceMoments(second, error, outer / draws, V, draws, done, q, confidence)
+    return DifferenceMoments(second, error, outer / draws, V, draws, converged, q, confidence)
 
 
 def halves(
     pool: Pool, q: float, draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
-    """Random subsets, some at a time: who is in, the weights, and everybody's differences."""
+    """Yield random subsets, some at a time: members, weights, and the differences of all people."""
     size = int(np.clip(BLOCK // (len(pool.y) * pool.p), 1, 500))
     for start in range(0, draws, size):
         masks = pool.sample(min(size, draws - start), q, rng)
-        yield (masks, *pool.differences(masks))
+        fits, differences = pool.differences(masks)
+        yield masks, fits, differences
 
 
-def _outer(D: Floats) -> Floats:
-    """Sums of everybody's outer products over subsets, (T, n, p) to (n, p, p)."""
-    people = D.transpose(1, 2, 0)
+def _outer(differences: Floats) -> Floats:
+    """Return the sum over subsets of outer products for each person, (T, n, p) to (n, p, p)."""
+    people = differences.transpose(1, 2, 0)
     return np.asarray(people @ people.transpose(0, 2, 1))
 
 
 def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floats:
-    """Orthonormal columns by name or as given."""
+    """Return orthonormal columns, shape (p, p), by name or as passed; see `difference_moments`."""
     p = pool.p
     if not isinstance(basis, str):
         V = np.asarray(check.finite(basis, "basis"))
@@ -137,26 +142,31 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
     if basis == "svd":
         vectors = np.linalg.svd(pool.fits(pool.sample(pilot, q, rng)), full_matrices=False)[2]
         return signed(vectors.T)
-    total = sum((_outer(D) for _, _, D in halves(pool, q, pilot, rng)), np.zeros((1, p, p)))
+    total = np.zeros((1, p, p))
+    for _, _, differences in halves(pool, q, pilot, rng):
+        total = total + _outer(differences)
     cheapest = joint_covariance(total / pilot, 1.0, tol=1e-2).noise
     return signed(np.linalg.eigh(cheapest)[1][:, ::-1])
 
 
 def signed(V: Floats) -> Floats:
-    """Columns with the first of their largest entries positive: a solver may return either sign.
+    """Return columns with the first of their largest entries positive.
 
-    Entries that differ by rounding alone are equally large: those of two correlated weights are.
+    A solver may return either sign. Entries that differ by rounding alone count as equally large:
+    those of two correlated weights do.
     """
     if V.size == 0:
         return V
     size = np.abs(V)
-    first = (size >= size.max(axis=0) * (1 - ALIKE)).argmax(axis=0)
-    return np.asarray(V * np.copysign(1.0, V[first, np.arange(V.shape[1])]))
+    first_largest = (size >= size.max(axis=0) * (1 - TIE)).argmax(axis=0)
+    signs = np.copysign(1.0, V[first_largest, np.arange(V.shape[1])])
+    return np.asarray(V * signs)
 
 
 COMBINE = ("minimax", "max")  #: one noise for everybody, the cheapest or the maximum
-NULL = 1e-12  # relative; below it a direction of the covariance has no noise
+WITHOUT_NOISE = 1e-12  # eigenvalues of a correlation below it are 0: no noise in that direction
 UNCORRELATED = 1e-13  # below it a correlation is rounding
+UNREACHED = 1e-9  # of a squared difference: more than it in directions without noise is exposed
 
 
 def allocate_noise(
@@ -201,21 +211,22 @@ def allocate_noise(
     check.choice(shape, "shape", ("diagonal", "full"))
     rate = check.budgets(success_rate, len(moments.second), "success_rate", "person of the pool")
     prior = max(moments.sample_rate, 1 - moments.sample_rate)
-    own = success_rate_to_snr(rate, calibration, prior)
-    tau = float(own.min())
-    second = (moments.upper if upper else moments.second) * (tau / own)[:, None]
+    tau_of_person = success_rate_to_snr(rate, calibration, prior)
+    # one tau for all: constraint i is the same with tau and with moments times tau / tau_i
+    tau = float(tau_of_person.min())
+    second = (moments.upper if upper else moments.second) * (tau / tau_of_person)[:, None]
     if shape == "full":
-        plain = moments.second.sum(axis=1)
-        widen = second.sum(axis=1) / np.where(plain > 0, plain, 1.0)
-        return joint_covariance(moments.matrices * widen[:, None, None], tau, task)
+        mean = moments.second.sum(axis=1)
+        factor = second.sum(axis=1) / np.where(mean > 0, mean, 1.0)
+        return joint_covariance(moments.matrices * factor[:, None, None], tau, task)
     V = moments.basis
     S = np.eye(len(V)) if task is None else np.asarray(task, dtype=float)
     price = np.einsum("pk,pq,qk->k", V, S, V)
-    best = joint_variances(second, tau, price)
-    variances = best.noise
+    minimax = joint_variances(second, tau, price)
+    variances = minimax.noise
     if combine == "max":
         variances = lagrange_variances(second, tau, price).max(axis=0)
-    return replace(best, noise=(V * variances) @ V.T, value=float(price @ variances))
+    return replace(minimax, noise=(V * variances) @ V.T, value=float(price @ variances))
 
 
 def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
@@ -241,11 +252,11 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     """
     C = np.asarray(matrices, dtype=float)
     W, back = whitener(covariance)
-    inside = np.einsum("rp,...pq,rq->...", W, C, W)
-    rest = np.eye(len(back)) - back @ W  # what the noise does not reach
-    left = np.einsum("ap,...pq,aq->...", rest, C, rest)
+    in_units_of_noise = np.einsum("rp,...pq,rq->...", W, C, W)
+    without_noise = np.eye(len(back)) - back @ W  # onto the directions that no noise reaches
+    unreached = np.einsum("ap,...pq,aq->...", without_noise, C, without_noise)
     size = np.trace(C, axis1=-2, axis2=-1)
-    return np.asarray(np.where(left > 1e-9 * size, np.inf, inside))
+    return np.asarray(np.where(unreached > UNREACHED * size, np.inf, in_units_of_noise))
 
 
 def whitener(covariance: ArrayLike) -> tuple[Floats, Floats]:
@@ -282,9 +293,11 @@ def whitener(covariance: ArrayLike) -> tuple[Floats, Floats]:
     if len(values) and values[0] < -1e-8:
         raise ValueError(f"covariance must be positive semidefinite; eigenvalue {values[0]:.3g}")
     vectors = signed(vectors)  # so that a seed repeats its noise on another machine
-    keep = values > NULL
-    roots = np.sqrt(values[keep])
-    return (vectors[:, keep] / roots).T * inverse, deviation[:, None] * vectors[:, keep] * roots
+    noisy = values > WITHOUT_NOISE
+    roots = np.sqrt(values[noisy])
+    W = (vectors[:, noisy] / roots).T * inverse
+    back = deviation[:, None] * vectors[:, noisy] * roots
+    return W, back
 
 
 def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:

@@ -1,4 +1,4 @@
-r"""What a noise keeps, measured on fresh halves: a one-sided bound for everybody at once.
+r"""How much a noise protects, measured on fresh halves: one-sided bounds for everybody at once.
 
 Moments are estimated, so the bound holds with a stated confidence over the simulation;
 `conditional_success_rate` is the ceiling to aim at so that the promised one counts failures. No
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pdpbook import Floats, check
-from pdpbook.pac.allocation import PILOT, halves, whitener
+from pdpbook.pac.allocation import PILOT, UNREACHED, halves, whitener
 from pdpbook.pac.pool import Pool
 from pdpbook.pac.rates import check_rate, plain, success_rate_to_snr
 
@@ -98,14 +98,15 @@ def empirical_bernstein(
     failure : float in (0, 1)
         :math:`\beta`, the chance that the bound is below the mean.
     """
-    T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
+    T = check.count(draws, "draws", minimum=2)
+    log = np.log(2 / check.delta(failure, "failure"))
     Q = check.number(largest, "largest")
     spread = np.sqrt(2 * np.asarray(variance) * log / T)
     return np.asarray(mean) + spread + 7 * Q * log / (3 * (T - 1))
 
 
 def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: float = 0.5) -> Any:
-    r"""Ceiling to keep where the simulation is right, for an unconditional one over its draws.
+    r"""Ceiling to aim at in a simulation, so that the promise counts the chance that it fails.
 
     With chance at most :math:`\beta`, one minus the confidence, the bounds of a simulation are
     wrong, and then nobody may be hidden. Averaged over the simulation everybody's ceiling is
@@ -134,15 +135,16 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     0.747475
     """
     rate, prior = check_rate(success_rate, prior)
-    kept = check.delta(confidence, "confidence")
-    beta = 1 - kept
+    confidence = check.delta(confidence, "confidence")
+    beta = 1 - confidence
+    rounding = 4 * np.finfo(float).eps
     with np.errstate(over="ignore"):
-        inner = (np.asarray(rate) - beta - 4 * np.finfo(float).eps) / kept  # after rounding, too
+        inner = (np.asarray(rate) - beta - rounding) / confidence
     if not np.all(inner > prior):
         low = np.min(rate)
         raise ValueError(
             f"success_rate must be above {prior + (1 - prior) * beta:.12g} with a confidence of "
-            f"{kept!r}: with chance {beta:.3g} the simulation may fail and hide nobody; got "
+            f"{confidence!r}: with chance {beta:.3g} the simulation may fail and hide nobody; got "
             f"{low!s}. Raise it, or pass a confidence above {1 - (low - prior) / (1 - prior):.12g}"
         )
     return plain(inner)
@@ -229,20 +231,22 @@ def certify_noise(
     prior = max(q, 1 - q)
     inner = conditional_success_rate(rate, confidence, prior)
     target = success_rate_to_snr(inner, calibration, prior)
-    beta, T = 1 - float(confidence), check.count(draws, "draws", minimum=2)
+    beta = 1 - float(confidence)
+    T = check.count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
-    bare = np.eye(pool.p) - back @ W  # where the noise does not reach
+    without_noise = np.eye(pool.p) - back @ W  # onto the directions that no noise reaches
     largest = np.inf if region is None else _largest(region, W)
     n = len(pool.y)
     total, squares = np.zeros(n), np.zeros(n)
-    for masks, fits, D in halves(pool, q, T, rng):
+    for masks, fits, differences in halves(pool, q, T, rng):
         if region is not None:
-            moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
-            D = region.clip(moved) - region.clip(fits)[:, None, :]
-        values = ((D @ W.T) ** 2).sum(axis=2)
+            # the person leaves, or joins: then both models are clipped
+            changed_fits = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * differences
+            differences = region.clip(changed_fits) - region.clip(fits)[:, None, :]
+        values = ((differences @ W.T) ** 2).sum(axis=2)
         if region is None:
-            left = ((D @ bare.T) ** 2).sum(axis=2)
-            values[left > 1e-9 * (D**2).sum(axis=2)] = np.inf
+            unreached = ((differences @ without_noise.T) ** 2).sum(axis=2)
+            values[unreached > UNREACHED * (differences**2).sum(axis=2)] = np.inf
         total += values.sum(axis=0)
         squares += (values**2).sum(axis=0)
     mean = total / T
@@ -257,9 +261,9 @@ def certify_noise(
 
 
 def _largest(region: PublicEllipsoid, W: Floats) -> float:
-    """Most that two points of the ellipsoid are apart, squared, in units of the noise."""
-    back = whitener(region.covariance)[1]
-    left = back - np.linalg.pinv(W) @ (W @ back)
-    if np.linalg.norm(left) > 1e-6 * np.linalg.norm(back):
+    """Return the largest squared distance in the ellipsoid, in units of the noise."""
+    _, back = whitener(region.covariance)
+    unreached = back - np.linalg.pinv(W) @ (W @ back)
+    if np.linalg.norm(unreached) > 1e-6 * np.linalg.norm(back):
         return float("inf")  # the ellipsoid is wide where there is no noise
     return float((2 * region.radius * np.linalg.norm(W @ back, 2)) ** 2)

@@ -1,4 +1,4 @@
-r"""One noise for many people: the least that keeps all of them, with a certificate.
+r"""One noise for many people: the cheapest that keeps every ceiling, with a certificate.
 
 What person i does to the output has second moment :math:`C_i`, estimated in `differences`. Among
 all covariances with :math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is
@@ -87,24 +87,25 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     v = check.matrix(check.nonnegative(second, "second"), "second", "n", "p")
     tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[1])
-    start = lagrange_variances(v, tau, s).max(axis=0)
+    start = lagrange_variances(v, tau, s).max(axis=0)  # keeps every constraint
     used = start > 0
     noise = np.zeros(v.shape[1])
     if not used.any():
         return JointNoise(noise, 0.0, 0.0, np.full(len(v), 1 / len(v)))
-    shares = v[:, used] / start[used] / tau  # against the maximum over people, which is feasible
+    # the variable is the variance over that of the start
+    exposure = v[:, used] / start[used] / tau
     price = (s * start)[used] / (s * start)[used].sum()
     x = cp.Variable(len(price), pos=True)
-    limits = [shares @ cp.inv_pos(x) <= 1]
-    problem = cp.Problem(cp.Minimize(price @ x), limits)
-    with warnings.catch_warnings():  # of a solution that is inaccurate: it is scaled to serve all
+    constraints = [exposure @ cp.inv_pos(x) <= 1]
+    problem = cp.Problem(cp.Minimize(price @ x), constraints)
+    with warnings.catch_warnings():  # an inaccurate solution is scaled below to serve all
         warnings.simplefilter("ignore", UserWarning)
         problem.solve(solver=cp.CLARABEL)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(f"Clarabel ended with status {problem.status!r}")
-    scaled = np.maximum(np.asarray(x.value), 1e-12)
-    noise[used] = start[used] * scaled * (shares @ (1 / scaled)).max()
-    mixture = np.maximum(np.asarray(limits[0].dual_value), 0)
+    solution = np.maximum(np.asarray(x.value), 1e-12)
+    noise[used] = start[used] * solution * (exposure @ (1 / solution)).max()
+    mixture = np.maximum(np.asarray(constraints[0].dual_value), 0)
     mixture = mixture / mixture.sum()
     lower = np.sqrt(s * (mixture @ v)).sum() ** 2 / tau
     return JointNoise(noise, float(s @ noise), float(lower), mixture)
@@ -154,18 +155,19 @@ def joint_covariance(
     mixture = size / size.sum()
     for _ in range(STEPS):
         values, vectors = np.linalg.eigh((mixture @ flat).reshape(p, p))
-        keep = values > 1e-14 * values[-1]
-        roots = np.sqrt(np.where(keep, values, 0.0))
-        inverse = (vectors[:, keep] / roots[keep]) @ vectors[:, keep].T
+        positive = values > 1e-14 * values[-1]
+        roots = np.sqrt(np.where(positive, values, 0.0))
+        inverse = (vectors[:, positive] / roots[positive]) @ vectors[:, positive].T
         exposure = flat @ inverse.ravel() / roots.sum()  # over tau; their mixture is 1
         if exposure.max() <= 1 + tol:
             break
         mixture = mixture * exposure
         mixture /= mixture.sum()
     R = (vectors * roots) @ vectors.T
-    lower = roots.sum() ** 2 / tau
+    trace_R = roots.sum()
+    lower = trace_R**2 / tau
     worst = max(float(exposure.max()), 1.0)
-    noise = worst * roots.sum() / tau * inverse_root @ R @ inverse_root
+    noise = worst * trace_R / tau * inverse_root @ R @ inverse_root
     return JointNoise(noise, worst * float(lower), float(lower), mixture)
 
 

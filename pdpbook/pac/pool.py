@@ -1,4 +1,4 @@
-"""A public pool and a linear model of its subsets: weights, and what everybody does to them."""
+"""A public pool and a linear model of its subsets: its weights, and how people change them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pdpbook.noise.laws import keep
 
 Masks = NDArray[np.bool_]
 MODELS = ("ridge", "ols", "lasso")  #: whose weights are released
-LEVERAGE = 1 - 1e-6  # above it leaving is computed by a refit, and is refused without a penalty
-RANK = 1e-5  # of columns of one length: rounding, over its square, is the error of a difference
+LARGEST_LEVERAGE = 1 - 1e-6  # of a member: above it the fit without them is computed anew
+SMALLEST_PIVOT = 1e-5  # of columns of length 1; rounding over its square is the relative error
 
 
 def check_alpha(alpha: float, model: str) -> float:
@@ -77,15 +77,16 @@ class Pool:
 
     @cached_property
     def _middle(self) -> tuple[Floats, float]:
-        """Where columns and labels are measured from inside: their means, if there is a weight."""
+        """Origin of columns and labels in `_table`: their means, or 0 without an intercept."""
         if not self.fit_intercept:
             return np.zeros(self.X.shape[1]), 0.0
         return self.X.mean(axis=0), float(self.y.mean())
 
     @cached_property
     def _table(self) -> Floats:
-        """Rows (1, x, y) measured from the middle, over roots of the penalties; (n + p, p + 1)."""
-        k, (x, y) = int(self.fit_intercept), self._middle
+        """Rows (1, x, y) measured from the middle, above those of the penalty; (n + p, p + 1)."""
+        k = int(self.fit_intercept)
+        x, y = self._middle
         rows = np.column_stack([np.ones((len(self.y), k)), self.X - x, self.y - y])
         extra = np.zeros((self.p, self.p + 1))
         extra[k:, k:-1] = self._penalties
@@ -99,28 +100,30 @@ class Pool:
     @property
     def origin(self) -> tuple[Floats, Floats]:
         """Linear map, shape (p, p), and shift that turn weights of `centered` into those here."""
-        turn, shift = np.eye(self.p), np.zeros(self.p)
+        linear, shift = np.eye(self.p), np.zeros(self.p)
         if self.fit_intercept:
-            turn[-1, :-1], shift[-1] = -self._middle[0], self._middle[1]
-        return turn, shift
+            x, y = self._middle
+            linear[-1, :-1] = -x
+            shift[-1] = y
+        return linear, shift
 
     def sample(self, size: int, sample_rate: float, rng: np.random.Generator) -> Masks:
         """Draw Poisson samples of the pool: booleans of shape (size, n)."""
         return np.asarray(rng.random((size, len(self.y))) < sample_rate)
 
     def fits(self, members: ArrayLike) -> Floats:
-        """Weights of subsets, (T, n) to (T, p); short of rank the shortest, as scikit-learn."""
+        """Weights of subsets, (T, n) to (T, p); without full rank the shortest, as scikit-learn."""
         masks = self._masks(members)
         if self.model == "lasso":
             return np.array([self.refit(mask) for mask in masks])
-        beta, _, short = self._solve(masks)
-        weights = self._back(beta, fit=True)
-        for t in np.flatnonzero(short):
+        beta, _, singular = self._solve(masks)
+        weights = self._from_middle(beta, fit=True)
+        for t in np.flatnonzero(singular):
             weights[t] = self.refit(masks[t])
         return weights
 
     def differences(self, members: ArrayLike) -> tuple[Floats, Floats]:
-        r"""Weights of subsets, and what everybody does to them, whether in the subset A or not.
+        r"""Weights of subsets A, and the difference that each person makes, in A or not.
 
         Statement ``prop-rank-one`` (ours), chapter *pac/noise*. With :math:`z_i = (x_i, 1)`,
         :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`, :math:`u_i = G^{-1}z_i`,
@@ -148,31 +151,42 @@ class Pool:
         """
         masks = self._masks(members)
         if self.model == "lasso":
-            fits, flipped = self.fits(masks), masks[:, None] ^ np.eye(len(self.y), dtype=bool)
-            others = np.array([self.fits(each) for each in flipped])
-            return fits, np.where(masks, 1, -1)[:, :, None] * (fits[:, None] - others)
-        beta, inverse, short = self._solve(masks)
-        few = masks.sum(axis=1) <= 1  # an unpenalized intercept needs somebody
-        if np.any(short & ~few) or (self.model == "ols" and few.any()):
+            return self._differences_by_refits(masks)
+        beta, inverse, singular = self._solve(masks)
+        at_most_one = masks.sum(axis=1) <= 1  # an intercept without penalty needs somebody
+        if np.any(singular & ~at_most_one) or (self.model == "ols" and at_most_one.any()):
             self._refuse_rank()
-        Z, y = self._table[: len(self.y), :-1], self._table[: len(self.y), -1]
-        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), len(masks), self.p)
-        U = U.transpose(1, 0, 2)  # R^-T z_i
-        leverage = (U**2).sum(axis=2)
-        U = U @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i
+        n, T, p = len(self.y), len(masks), self.p
+        Z, y = self._table[:n, :-1], self._table[:n, -1]
+        half = (Z @ inverse.transpose(1, 0, 2).reshape(p, -1)).reshape(n, T, p)
+        half = half.transpose(1, 0, 2)  # R^-T z_i
+        leverage = (half**2).sum(axis=2)
+        U = half @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i
         residual = y - beta @ Z.T
         with np.errstate(divide="ignore", invalid="ignore"):
-            U = U * (residual / np.where(masks, 1 - leverage, 1 + leverage))[:, :, None]
-        hard = (masks & ~(leverage < LEVERAGE)) | few[:, None]
-        if hard.any():
-            at, who = np.nonzero(hard)
-            with_i, without, each = masks[at], masks[at], np.arange(len(who))
-            with_i[each, who], without[each, who] = True, False
-            U[at, who] = self._checked(with_i) - self._checked(without)
-        return self._back(beta, fit=True), self._back(U)
+            factor = residual / np.where(masks, 1 - leverage, 1 + leverage)
+            differences = U * factor[:, :, None]
+        inexact = (masks & ~(leverage < LARGEST_LEVERAGE)) | at_most_one[:, None]
+        if inexact.any():
+            subset, person = np.nonzero(inexact)
+            pairs = np.arange(len(person))
+            with_person, without_person = masks[subset], masks[subset]
+            with_person[pairs, person] = True
+            without_person[pairs, person] = False
+            exact = self._solve_or_refuse(with_person) - self._solve_or_refuse(without_person)
+            differences[subset, person] = exact
+        return self._from_middle(beta, fit=True), self._from_middle(differences)
+
+    def _differences_by_refits(self, masks: Masks) -> tuple[Floats, Floats]:
+        """Return `differences` by n + 1 fits for each subset."""
+        fits = self.fits(masks)
+        flipped = masks[:, None] ^ np.eye(len(self.y), dtype=bool)  # one person joins or leaves
+        others = np.array([self.fits(subsets) for subsets in flipped])
+        signs = np.where(masks, 1, -1)[:, :, None]
+        return fits, signs * (fits[:, None] - others)
 
     def refit(self, mask: Masks) -> Floats:
-        """Weights of one subset by a road of its own: singular values, or coordinate descent."""
+        """Weights of one subset, computed anew: by singular values, or coordinate descent."""
         X, y = self.X[mask], self.y[mask]
         if len(y) == 0:
             return np.zeros(self.p)
@@ -183,45 +197,51 @@ class Pool:
             fit = lasso.fit(X, y)
             return np.asarray(np.r_[fit.coef_, [fit.intercept_] * int(self.fit_intercept)])
         k, d = int(self.fit_intercept), X.shape[1]
-        x, middle = k * X.mean(axis=0), k * y.mean()
-        left = np.vstack([X - x, self._penalties])
-        coef = np.linalg.lstsq(left, np.r_[y - middle, np.zeros(d)], rcond=None)[0]
-        return np.asarray(np.r_[coef, [middle - x @ coef] * k])
+        x_mean, y_mean = k * X.mean(axis=0), k * y.mean()
+        rows = np.vstack([X - x_mean, self._penalties])
+        coef = np.linalg.lstsq(rows, np.r_[y - y_mean, np.zeros(d)], rcond=None)[0]
+        return np.asarray(np.r_[coef, [y_mean - x_mean @ coef] * k])
 
     def _solve(self, masks: Masks) -> tuple[Floats, Floats, Masks]:
-        """Weights (intercept first, from the middle), inverse factors, and who is short of rank.
+        """Return weights of subsets, inverse triangular factors, and which lack full rank.
 
-        Orthogonal factors of the rows themselves: the column of ones is taken out first, so a
-        subset is centered once more, and no square of a condition number is inverted.
+        The intercept comes first, and all is measured from the middle. By QR of the rows, whose
+        first column is of ones: so a subset is centered once more, and no condition number is
+        squared. Shapes (T, p), (T, p, p) and (T,).
         """
         p = self.p
-        held = np.ones((len(masks), len(self._table), 1))
-        held[:, : len(self.y), 0] = masks
-        R = np.asarray(np.linalg.qr(held * self._table, mode="r"))
+        included = np.ones((len(masks), len(self._table), 1))
+        included[:, : len(self.y), 0] = masks
+        R = np.asarray(np.linalg.qr(included * self._table, mode="r"))
         length = np.linalg.norm(R[:, :p, :p], axis=1)
         length[length == 0] = 1.0
         factor = R[:, :p, :p] / length[:, None, :]
-        short = ~(np.abs(np.einsum("tkk->tk", factor)).min(axis=1) > RANK)
-        factor[short] = np.eye(p)
+        pivots = np.abs(np.einsum("tkk->tk", factor))
+        singular = ~(pivots.min(axis=1) > SMALLEST_PIVOT)
+        factor[singular] = np.eye(p)
         inverse = np.linalg.inv(factor)
-        short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
+        singular |= ~(SMALLEST_PIVOT * np.linalg.norm(inverse, axis=(1, 2)) < 1)
         inverse = inverse / length[:, :, None]
         beta = np.einsum("tpq,tq->tp", inverse, R[:, :p, p])
-        nobody = ~masks.any(axis=1)  # whose weights are known: zero, from the pool's own origin
-        beta[nobody], short[nobody] = 0.0, False
+        nobody = ~masks.any(axis=1)  # the weights of nobody are zero, in the units of the pool
+        beta[nobody] = 0.0
+        singular[nobody] = False
         if self.fit_intercept:
             beta[nobody, 0] = -self._middle[1]
-        return beta, inverse, short
+        return beta, inverse, singular
 
-    def _checked(self, masks: Masks) -> Floats:
-        """Weights as `_solve` counts them; refused where they are not known."""
-        beta, _, short = self._solve(masks)
-        if short.any():
+    def _solve_or_refuse(self, masks: Masks) -> Floats:
+        """Return the weights of `_solve`; refuse subsets without full rank."""
+        beta, _, singular = self._solve(masks)
+        if singular.any():
             self._refuse_rank()
         return beta
 
-    def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
-        """Coefficients first, intercept last and of the pool's own origin; or a difference."""
+    def _from_middle(self, beta: Floats, *, fit: bool = False) -> Floats:
+        """Return weights of `_solve` with the intercept last, in the units of the pool.
+
+        With `fit` these are weights, else differences of weights.
+        """
         if not self.fit_intercept:
             return beta.copy()
         x, y = self._middle
@@ -229,6 +249,7 @@ class Pool:
         return np.concatenate([beta[..., 1:], intercept[..., None]], axis=-1)
 
     def _refuse_rank(self) -> NoReturn:
+        """Refuse a pool with a half that has no full rank, and say what would help."""
         size = float(((self.X - self._middle[0]) ** 2).sum(axis=0).mean())
         remedy = f"alpha={size / 200:.2g}, a hundredth of a feature's sum of squares in a half"
         if self.model == "ridge":
@@ -244,6 +265,7 @@ class Pool:
         )
 
     def _masks(self, members: ArrayLike) -> Masks:
+        """Return subsets as booleans of shape (T, n), or refuse what is not."""
         masks = np.asarray(members)
         if masks.dtype != bool or masks.ndim != 2 or masks.shape[1] != len(self.y):
             raise ValueError(

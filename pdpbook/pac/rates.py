@@ -3,8 +3,7 @@
 A ceiling :math:`p_o` is a success rate: how often the best adversary guesses right whether one
 person is in the data. It is below 1 and above the `prior` p, that of a blind guess: the larger of
 q and 1 - q, at least 0.5, where each is in the data with probability q. Information is in nats.
-Numbers become floats and arrays keep their shape. Two Gaussian laws of one covariance are told
-apart, and tell, as much as their distance says.
+Numbers become floats and arrays keep their shape.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pdpbook import Floats, check
 from pdpbook.noise.profiles import bisect, largest_true
 
 GUARD = 1e-13  # relative; above the rounding error of what is bisected or bounded
-NODES = np.linspace(-13.0, 13.0, 1601)  # trapezoids: exact to rounding for what decays like this
+NODES = np.linspace(-13.0, 13.0, 1601)  # of the trapezoid rule, exact to rounding for Gaussians
 WEIGHTS = np.exp(-(NODES**2) / 2) * (NODES[1] - NODES[0]) / np.sqrt(2 * np.pi)
 
 
@@ -30,9 +29,9 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p\,\Phi\Bigl(\frac s2 + \frac Ls\Bigr) + (1 - p)\,\Phi\Bigl(\frac s2 - \frac Ls\Bigr),
               \qquad L = \ln\frac{p}{1 - p} ;
 
-    for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the rate of an
-    adversary who knows them. Statement ``prop-tv-calibration``, chapter *pac/membership*.
-    Elementwise, in the shape of `distance`.
+    for prior 1/2 that is :math:`\Phi(s/2)`. Averaged over who else is in the data, it is the
+    success rate of an adversary who knows them. Statement ``prop-tv-calibration``, chapter
+    *pac/membership*. Elementwise, in the shape of `distance`.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     >>> gaussian_success_rate([0.0, 1.0, 2.0]).round(4)
     array([0.5   , 0.6915, 0.8413])
     """
-    s, prior = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
-    return plain(bayes(s, prior))
+    s = np.asarray(check.nonnegative(distance, "distance"))
+    return plain(bayes(s, check_prior(prior)))
 
 
 def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
@@ -58,8 +57,8 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
               &\ell_1, \ell_0 \sim N(s^2/2, s^2)
 
     with q the prior; the same for 1 - q. It is below :math:`q(1 - q)s^2` and the entropy of the
-    coin, and for prior 1/2 below :math:`s^2/8`. By trapezoids, to an absolute error of about 1e-15.
-    What ``lem-mutual-information`` bounds, chapter *pac/membership*. Elementwise.
+    coin, and for prior 1/2 below :math:`s^2/8`. By the trapezoid rule, to an absolute error of
+    about 1e-15. Bounded in ``lem-mutual-information``, chapter *pac/membership*. Elementwise.
 
     Parameters
     ----------
@@ -68,11 +67,13 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     prior : float in [0.5, 1), default 0.5
         Probability of the likelier side of the coin.
     """
-    s, q = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
+    s = np.asarray(check.nonnegative(distance, "distance"))
+    q = check_prior(prior)
     loss = s[..., None] ** 2 / 2 + s[..., None] * NODES
-    given_in = -np.logaddexp(np.log(q), np.log1p(-q) - loss) @ WEIGHTS
-    given_out = -np.logaddexp(np.log1p(-q), np.log(q) - loss) @ WEIGHTS
-    return plain(np.maximum(q * given_in + (1 - q) * given_out, 0.0))
+    log_q, log_not_q = np.log(q), np.log1p(-q)
+    information_if_in = -np.logaddexp(log_q, log_not_q - loss) @ WEIGHTS
+    information_if_out = -np.logaddexp(log_not_q, log_q - loss) @ WEIGHTS
+    return plain(np.maximum(q * information_if_in + (1 - q) * information_if_out, 0.0))
 
 
 def check_prior(prior: Any) -> float:
@@ -84,38 +85,50 @@ def check_prior(prior: Any) -> float:
 
 
 def bayes(s: Floats, prior: float) -> Floats:
-    """`gaussian_success_rate` without checks."""
+    """Return `gaussian_success_rate` of arguments that are checked."""
     return prior + gain(s, prior)
 
 
 def gain(s: Floats, prior: float) -> Floats:
-    """What the best guess has over a blind one, without subtracting the prior."""
-    lean = np.log(prior) - np.log1p(-prior)
+    r"""Return by how much the best guess is right more often than a blind one.
+
+    With :math:`L = \ln(p/(1-p))` it is :math:`(1-p)\,\Phi(s/2-L/s) - p\,\Phi(-s/2-L/s)`: the prior
+    is never subtracted, so small gains keep their digits.
+    """
+    log_odds = np.log(prior) - np.log1p(-prior)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.where(s > 0, lean / s, np.inf if lean else 0.0)
-    right, wrong = special.ndtr(s / 2 - ratio), special.ndtr(-s / 2 - ratio)
+        ratio = np.where(s > 0, log_odds / s, np.inf if log_odds else 0.0)
+    right = special.ndtr(s / 2 - ratio)
+    wrong = special.ndtr(-s / 2 - ratio)
     return np.asarray((1 - prior) * right - prior * wrong)
 
 
 @lru_cache(maxsize=64)
 def tangent(prior: float) -> tuple[float, float]:
-    """Where the line from (0, prior) touches the curve of u = s^2, which is first convex."""
-    lean = float(np.log(prior) - np.log1p(-prior))
-    turn = 2 * lean**2 / (1 + np.sqrt(1 + lean**2))  # the one inflection
+    r"""Return where a line from the blind guess touches the curve of success rates, and its slope.
+
+    As a function of :math:`u = s^2` the success rate is first convex, then concave. The line from
+    (0, prior) to the point of contact, then the curve, is the least concave function above it.
+    """
+    log_odds = float(np.log(prior) - np.log1p(-prior))
+    inflection = 2 * log_odds**2 / (1 + np.sqrt(1 + log_odds**2))
 
     def slope(u: float) -> float:
         s = float(np.sqrt(u))
-        density = np.exp(-((s / 2 + lean / s) ** 2) / 2) / np.sqrt(2 * np.pi)
+        density = np.exp(-((s / 2 + log_odds / s) ** 2) / 2) / np.sqrt(2 * np.pi)
         return float(prior * density / (2 * s))
 
-    def short(u: float) -> float:
+    def gain_above_tangent(u: float) -> float:
+        # the gain less that of a line through 0 with the slope of the curve: 0 where they touch
         return float(gain(np.sqrt(u), prior)) - u * slope(u)
 
-    high = 2 * turn
-    while short(high) < 0:
+    high = 2 * inflection
+    while gain_above_tangent(high) < 0:
         high *= 2
-    touch = float(optimize.brentq(short, turn, high, xtol=1e-14 * turn, rtol=1e-14))
-    # the best chord, so that rounding cannot put the line below the curve
+    tolerance = 1e-14 * inflection
+    root = optimize.brentq(gain_above_tangent, inflection, high, xtol=tolerance, rtol=1e-14)
+    touch = float(root)
+    # the slope of the chord, rounded up: rounding cannot put the line below the curve
     return touch, float(gain(np.sqrt(touch), prior)) / touch * (1 + GUARD)
 
 
@@ -166,7 +179,8 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     """
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
-    low, high = np.full(target.shape, prior), np.ones(target.shape)
+    low = np.full(target.shape, prior)
+    high = np.ones(target.shape)
     rate = bisect(lambda p: _divergence(p, prior) >= target, true_at=high, false_at=low)
     return plain(np.where(target >= -np.log(prior), 1.0, rate))
 
@@ -184,7 +198,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     ----------
     success_rate : array_like in (prior, 1)
     delta : float
-        From 0 to (success_rate - prior) / (1 - prior), since with chance delta all may be shown.
+        From 0 to (success_rate - prior) / (1 - prior): with chance delta everything may be shown.
     prior : float in [0.5, 1), default 0.5
 
     Examples
@@ -194,11 +208,11 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     """
     rate, prior = check_rate(success_rate, prior)
     delta = check.delta(delta, zero=True)
-    most = (np.min(rate) - prior) / (1 - prior)
-    if not delta <= most:
+    largest_delta = (np.min(rate) - prior) / (1 - prior)
+    if not delta <= largest_delta:
         raise ValueError(
-            f"delta must be at most {most:.3g} for a success_rate of {np.min(rate):g}: that much "
-            f"is lost before epsilon is spent; got {delta:g}"
+            f"delta must be at most {largest_delta:.3g} for a success_rate of {np.min(rate):g}: "
+            f"that much is lost before epsilon is spent; got {delta:g}"
         )
     # (1 - delta) / (1 - p) - 1 = (p - delta) / (1 - p)
     return plain(np.maximum(np.log((rate - delta) / (1 - np.asarray(rate))), 0.0))
@@ -218,15 +232,16 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     delta : float in [0, 1)
     prior : float in [0.5, 1), default 0.5
     """
-    prior, delta = check_prior(prior), check.delta(delta, zero=True)
-    shown = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))
-    return plain(np.maximum(shown + delta * (1 - shown), prior + (1 - prior) * delta))
+    prior = check_prior(prior)
+    delta = check.delta(delta, zero=True)
+    pure = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))  # the rate at delta 0
+    return plain(np.maximum(pure + delta * (1 - pure), prior + (1 - prior) * delta))
 
 
 def success_rate_to_snr(
     success_rate: ArrayLike, calibration: str = "mi", prior: float = 0.5
 ) -> Any:
-    r"""Largest mean squared distance in noise units that keeps a ceiling, Gaussian noise.
+    r"""Largest mean squared distance, in units of Gaussian noise, that keeps a ceiling.
 
     What one person does to the output is :math:`\Delta`, random with who else is in the data; the
     noise is :math:`N(0, \Sigma)`. The ceiling :math:`p_o` holds for every adversary if
@@ -258,12 +273,16 @@ def success_rate_to_snr(
         return plain(_divergence(np.asarray(rate), prior) / (prior * (1 - prior)))
     if prior == 0.5:
         return plain(4 * special.ndtri(np.asarray(rate)) ** 2)
+    # the least concave function: a line up to `touch`, then the curve
     touch, slope = tangent(prior)
     rate = np.asarray(rate)
     low = np.full(rate.shape, touch)
-    curve = largest_true(lambda u: bayes(np.sqrt(u), prior) <= rate, low, np.maximum(2 * low, 1.0))
-    at_touch = prior + slope * touch
-    return plain(np.where(rate <= at_touch, (rate - prior) / slope, curve))
+    on_curve = largest_true(
+        lambda u: bayes(np.sqrt(u), prior) <= rate, low, np.maximum(2 * low, 1.0)
+    )
+    on_line = (rate - prior) / slope
+    rate_at_touch = prior + slope * touch
+    return plain(np.where(rate <= rate_at_touch, on_line, on_curve))
 
 
 def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 0.5) -> Any:
@@ -281,7 +300,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
         As in `success_rate_to_snr`; by total variation the ceiling is lower.
     """
     check.choice(calibration, "calibration", CALIBRATIONS)
-    u, prior = np.asarray(check.nonnegative(snr, "snr")), check_prior(prior)
+    u = np.asarray(check.nonnegative(snr, "snr"))
+    prior = check_prior(prior)
     if calibration == "mi":
         return mi_to_success_rate(prior * (1 - prior) * u, prior)
     if prior == 0.5:
@@ -292,7 +312,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
 
 def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
     """Return ceilings above the prior, and the prior."""
-    prior, rate = check_prior(prior), check.probability(success_rate, "success_rate")
+    prior = check_prior(prior)
+    rate = check.probability(success_rate, "success_rate")
     if not np.all(rate > prior):
         raise ValueError(
             f"success_rate must be above {check.shown(prior)}, that of a blind guess, and below 1; "
@@ -302,15 +323,21 @@ def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
 
 
 def _divergence(rate: Floats, prior: float) -> Floats:
-    """KL of two coins as a sum of two terms, neither below 0: nothing cancels."""
+    r"""Return the Kullback-Leibler divergence of a coin of this rate from one of the prior.
+
+    With :math:`t = p_o - p` and :math:`g(u) = u - \ln(1+u)` it is :math:`p_o\,g(-t/p_o) +
+    (1-p_o)\,g(t/(1-p_o))`, a sum of two terms at least 0: nothing cancels.
+    """
     t = rate - prior
     with np.errstate(divide="ignore", invalid="ignore"):
-        tails = (1 - rate) * _excess(t / (1 - rate))
-    return np.asarray(rate * _excess(-t / rate) + np.where(rate < 1, tails, t))
+        if_wrong = (1 - rate) * _minus_log1p(t / (1 - rate))
+    return np.asarray(rate * _minus_log1p(-t / rate) + np.where(rate < 1, if_wrong, t))
 
 
-def _excess(u: Floats) -> Floats:
-    """u - log(1 + u), by its series where the difference would cancel."""
-    small = np.where(np.abs(u) < 0.05, u, 0.0)
-    series = small**2 * np.polyval([(-1) ** k / (k + 2) for k in range(11, -1, -1)], small)
-    return np.asarray(np.where(np.abs(u) < 0.05, series, u - np.log1p(u)))
+def _minus_log1p(u: Floats) -> Floats:
+    """Return u - log(1 + u), by its power series where the difference would cancel."""
+    is_small = np.abs(u) < 0.05
+    small = np.where(is_small, u, 0.0)
+    coefficients = [(-1) ** k / (k + 2) for k in range(11, -1, -1)]  # of u^2, u^3, ..., reversed
+    series = small**2 * np.polyval(coefficients, small)
+    return np.asarray(np.where(is_small, series, u - np.log1p(u)))

@@ -63,7 +63,7 @@ class CalibratedRelease:
         check.rng(rng)
         count = 1 if size is None else check.count(size, "size", minimum=0)
         halves = self.pool.sample(count, self.sample_rate, rng)
-        back = whitener(self.covariance)[1]
+        _, back = whitener(self.covariance)
         noise = rng.standard_normal((count, back.shape[1])) @ back.T
         weights = self.region.clip(self.pool.fits(halves).reshape(-1, self.pool.p)) + noise
         return np.asarray(weights[0] if size is None else weights)
@@ -277,11 +277,12 @@ class PACRegression(LinearRegressor):
             law = self.calibrate(pool.centered(), simulate)
             drawn = release(law, guarantee, account, secret, people=people)
 
-            turn, shift = pool.origin
-            weights, d = turn @ drawn + shift, pool.X.shape[1]
+            linear, shift = pool.origin
+            weights = linear @ drawn + shift
+            d = pool.X.shape[1]
             self.coef_ = weights[:d]
             self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
-            self.covariance_ = turn @ law.covariance @ turn.T
+            self.covariance_ = linear @ law.covariance @ linear.T
             self.certificate_ = law.certificate
             self.guarantee_ = guarantee
             self.noise_ = PublicNoise(covariance=law.covariance)
@@ -323,10 +324,10 @@ class PACRegression(LinearRegressor):
         simulate, _ = generator_from(self.random_state).spawn(2)
         pool = self.pool(X, y)
         law = self.calibrate(pool.centered(), simulate)
-        turn, shift = pool.origin
+        linear, shift = pool.origin
         return stats.multivariate_normal(
-            turn @ law.center(members) + shift,
-            turn @ law.covariance @ turn.T,
+            linear @ law.center(members) + shift,
+            linear @ law.covariance @ linear.T,
             allow_singular=True,
         )
 

@@ -13,6 +13,9 @@ from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.per_instance.people import ops_parameters
 
 TOLERANCE = 1e-6  # a returned level exceeds the supremum by at most this share of it
+PIECES = 64  # into which a range is cut before the search
+GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN_STEPS = 71  # shrink a bracket of length 75 to 1e-13
 
 
 def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
@@ -25,8 +28,8 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
               \mu = \frac1{S + \lambda},\
               \rho = \sqrt\gamma\,\Bigl(1 + \frac{\sqrt{nS}}{S + \lambda}\Bigr)\Bigr) .
 
-    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. Bisection keeps an
-    upper bound on every piece; the result is rounded up by at most a share of 1e-6.
+    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. By branch and bound;
+    the result is rounded up by at most a share of 1e-6.
 
     Parameters
     ----------
@@ -51,13 +54,17 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
         return np.asarray(ops_epsilon(delta, 1 / (S + lam), residual(S)))
 
     def bound(low: Floats, high: Floats) -> Floats:
-        # the profile rises with the leverage at a fixed shift a = rho sqrt(mu) / (1 + mu), and
-        # with a; each of the three factors has its maximum on a piece at an end or at its peak
-        leverage = 1 / (low + lam)
-        at = np.clip(1 - lam, low, high) + lam
-        shift = residual(np.clip(lam, low, high)) * np.sqrt(at) / (1 + at)
-        return np.asarray(ops_epsilon(delta, leverage, shift * (1 + leverage) / np.sqrt(leverage)))
+        # the profile rises with mu at a fixed shift a = rho sqrt(mu) / (1 + mu), and with a: on a
+        # piece all three, mu, rho and sqrt(mu) / (1 + mu), are largest at an end or at a peak,
+        # rho at S = lam and the last at S + lam = 1
+        largest_leverage = 1 / (low + lam)
+        largest_residual = residual(np.clip(lam, low, high))
+        at = np.clip(1 - lam, low, high) + lam  # one over the leverage
+        shift = largest_residual * np.sqrt(at) / (1 + at)
+        scaled_residual = shift * (1 + largest_leverage) / np.sqrt(largest_leverage)
+        return np.asarray(ops_epsilon(delta, largest_leverage, scaled_residual))
 
+    # from S = max(lam, 1) on all three fall
     return maximum(value, bound, 0.0, min(float(n), max(lam, 1.0)))
 
 
@@ -92,47 +99,59 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     eigenvalues, coordinates = spectrum(X, y, lam)
     leverages = 1 / eigenvalues
     norm = float(np.linalg.norm(coordinates))
-    direction = coordinates / norm if norm > 0 else np.eye(len(leverages))[0]  # the emptiest
-
-    def loss(leverage: Floats, share: Floats) -> Floats:
-        return np.asarray(ops_epsilon(delta, leverage, np.sqrt(gamma) * (1 + norm * share)))
+    if norm > 0:
+        direction = coordinates / norm
+    else:  # any direction will do: this is that of the largest leverage
+        direction = np.eye(len(leverages))[0]
 
     def bound(low: Floats, high: Floats) -> Floats:
-        return loss(_largest_leverage(low, leverages, direction), high)
+        # for |x'u| between low and high, u the direction of the coefficients
+        leverage = _largest_leverage(low, leverages, direction)
+        return np.asarray(ops_epsilon(delta, leverage, np.sqrt(gamma) * (1 + norm * high)))
 
-    return maximum(lambda share: bound(share, share), bound, 0.0, 1.0)
+    def value(cosine: Floats) -> Floats:
+        return bound(cosine, cosine)
+
+    return maximum(value, bound, 0.0, 1.0)
 
 
 def worst_fit(S: Floats, n: int, lam: float) -> Floats:
-    """Largest |x'theta| of a unit x of leverage 1 / (S + lam): rises up to S = lam, then falls."""
+    """Return the largest absolute fitted value of a unit row of leverage 1 / (S + lam).
+
+    It is sqrt(n S) / (S + lam), which rises up to S = lam and then falls.
+    """
     return np.asarray(np.sqrt(n * S) / (S + lam))
 
 
-def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Floats:
-    """Largest x'H^{-1}x over unit x with |x'u| at least `share`, u a unit vector; by its dual.
+def _largest_leverage(cosine: Floats, leverages: Floats, direction: Floats) -> Floats:
+    """Largest x'H^{-1}x over unit x with |x'u| at least `cosine`, u a unit vector; by its dual.
 
-    In the eigenbasis of H that is the least L - w share^2 over w >= 0, L the top eigenvalue of
-    diag(leverages) + w u u'; the secular equation gives w for every L above the largest leverage,
-    and every such L is an upper bound, so a coarse search errs upwards.
+    In the eigenbasis of H that is the minimum over w >= 0 of L - w cosine^2, where L is the top
+    eigenvalue of diag(leverages) + w u u'. The secular equation gives w for every L above the
+    largest leverage, and the dual value of every such L is an upper bound: a golden-section search
+    that stops early returns too much, never too little.
     """
     top = leverages.max()
-    gap, mass = top - leverages, direction**2
-    rest = 1 - share**2  # the share of |x|^2 left for the other directions
+    gap = top - leverages
+    mass = direction**2
+    sine_squared = 1 - cosine**2  # what |x|^2 can have outside u
 
-    def dual(log_x: Floats) -> Floats:
-        x = top * np.exp(log_x)[:, None]  # L - top
-        falling = mass * x / (x + gap)
-        value = top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
-        return np.asarray(value)
+    def dual(log_excess: Floats) -> Floats:
+        excess = top * np.exp(log_excess)[:, None]  # L - top
+        shrunk_mass = mass * excess / (excess + gap)
+        numerator = sine_squared * excess[:, 0] - (shrunk_mass * gap).sum(axis=1)
+        return np.asarray(top + numerator / shrunk_mass.sum(axis=1))
 
-    low, high = np.full(len(share), -45.0), np.full(len(share), 30.0)
-    golden = (np.sqrt(5) - 1) / 2
-    for _ in range(71):  # shrinks 75 to 1e-13
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        at_left, at_right = dual(left), dual(right)
-        lower = at_left < at_right
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
-    return np.asarray(np.clip(np.minimum(at_left, at_right), leverages.min(), top))
+    low = np.full(len(cosine), -45.0)
+    high = np.full(len(cosine), 30.0)
+    for _ in range(GOLDEN_STEPS):
+        inner_low = high - GOLDEN * (high - low)
+        inner_high = low + GOLDEN * (high - low)
+        at_low, at_high = dual(inner_low), dual(inner_high)
+        falls_later = at_low < at_high  # the minimum is below inner_high
+        low = np.where(falls_later, low, inner_low)
+        high = np.where(falls_later, inner_high, high)
+    return np.asarray(np.clip(np.minimum(at_low, at_high), leverages.min(), top))
 
 
 def maximum(
@@ -141,28 +160,30 @@ def maximum(
     low: float,
     high: float,
 ) -> float:
-    """Upper end of a bracket of the maximum on [low, high]: branch and bound.
+    """Return an upper bound on the maximum of `value` on [low, high], by branch and bound.
 
-    `bound` is at least the maximum of `value` on a piece; pieces that may beat the best are halved.
+    `bound` of the ends of pieces is at least the maximum of `value` on them. Pieces whose bound
+    exceeds the best value by more than the tolerance are halved; the bounds of all others count.
     """
-    edges = np.linspace(low, high, 65)
-    best, ceiling = float(value(edges).max()), 0.0
-    left, right = edges[:-1], edges[1:]
+    edges = np.linspace(low, high, PIECES + 1)
+    best = float(value(edges).max())
+    ceiling = 0.0  # the largest bound of a piece that is settled
+    starts, ends = edges[:-1], edges[1:]
     for _ in range(100):
-        upper = bound(left, right)
+        upper = bound(starts, ends)
         open_ = upper > best * (1 + TOLERANCE)
         ceiling = max(ceiling, float(upper.max(initial=0.0, where=~open_)))
         if not open_.any():
             return max(best, ceiling)
-        left, right = left[open_], right[open_]
-        middle = (left + right) / 2
-        best = max(best, float(value(middle).max()))
-        left, right = np.append(left, middle), np.append(middle, right)
-    return max(ceiling, float(bound(left, right).max()))  # pieces of the width of rounding
+        starts, ends = starts[open_], ends[open_]
+        middles = (starts + ends) / 2
+        best = max(best, float(value(middles).max()))
+        starts, ends = np.append(starts, middles), np.append(middles, ends)
+    return max(ceiling, float(bound(starts, ends).max()))  # pieces of the width of rounding
 
 
 def spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
-    """Eigenvalues of H, rising and at least 1, and the coefficients in its eigenbasis."""
+    """Return the eigenvalues of H, rising and at least 1, and the ridge fit in its eigenbasis."""
     X, y = check.design(X, y)
     in_unit_ball(np.linalg.norm(X, axis=1), "X", "have rows of norm at most 1", " of norm")
     in_unit_ball(np.abs(y), "y", "lie in [-1, 1]", " of size")
@@ -177,7 +198,7 @@ def spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
 
 
 def in_unit_ball(sizes: Floats, name: str, rule: str, what: str) -> None:
-    """Refuse rows or labels longer than 1, `what` they are shown as."""
+    """Refuse rows or labels whose `sizes` exceed 1; the error says `rule`, and `what` sizes are."""
     outside = ~(sizes <= 1 + 8 * ULP)
     if outside.any():
         at = int(np.flatnonzero(outside)[0])

@@ -13,100 +13,131 @@ from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr, ndtri
 
 from pdpbook import Floats, check
-from pdpbook.noise.profiles import places
+from pdpbook.noise.profiles import gauss_legendre, places
 
 CANCELLED = 1e-4  # below this share of the tail mass the closed form has lost four digits
-RULES = [np.polynomial.legendre.leggauss(nodes) for nodes in (22, 40)]  # above the peak, across it
-SURE = -37.0  # a normal variable lies above this but for 6e-300
+NODES_ABOVE_PEAK, NODES_ACROSS_PEAK = 22, 40  # of Gauss-Legendre quadrature, for full precision
+LOWEST_QUANTILE = -37.0  # a normal variable lies below it with probability 6e-300
 ROOT_2, ROOT_2PI = np.sqrt(2), np.sqrt(2 * np.pi)
 
 
 def log_add(eps: Floats, mu: Floats, rho: Floats) -> tuple[Floats, Floats, Floats]:
-    """Logarithm of delta in the direction `add`, minus its derivative in epsilon, and its second.
+    r"""Logarithm of delta in the direction `add`, minus its derivative in epsilon, and its second.
 
-    At +-w the densities under P and Q differ by the factor e^epsilon, so both probabilities are
-    Mills ratios times one normal density at a, and nothing large is ever subtracted.
+    With the letters of `ops_profile` and :math:`w = w_+`, standardized under P the ends w and -w
+    are :math:`a = (w-\rho)/\sqrt\mu` and :math:`-b`, :math:`b = (w+\rho)/\sqrt\mu`; under Q they
+    are a' and -b', likewise with :math:`\mu'` and :math:`\rho'`. There the densities under P and Q
+    differ by the factor :math:`e^\varepsilon`, so that with :math:`R(t) = \Phi(-t)/\varphi(t)`
+
+    .. math:: \delta_{add} = \varphi(a)\Bigl[R(a) + fR(b)
+              - \frac{R(a') + fR(b')}{\sqrt{1+\mu}}\Bigr], \qquad f = e^{-2w\rho/\mu} .
     """
-    root, log, grow, rest = np.sqrt(mu), np.log1p(mu), np.sqrt(1 + mu), rho / (1 + mu)
-    w = np.sqrt(log + rho * rest + 2 * eps)
-    gap = 2 * eps + log  # never w - rho itself: both may be large and equal
-    a = np.maximum((gap - rho * rest * mu) / ((w + rho) * root), SURE)
-    b = (w + rho) / root
-    a_in = (gap + rest * rest * mu) * grow / ((w + rest) * root)
-    b_in = (w + rest) * grow / root
-    far = np.exp(-2 * w * (rho / mu))  # the density at -w over that at w
-    p = erfcx(a / ROOT_2) + far * erfcx(b / ROOT_2)
-    q = (erfcx(a_in / ROOT_2) + far * erfcx(b_in / ROOT_2)) / grow
+    root_mu = np.sqrt(mu)
+    log_mu = np.log1p(mu)
+    root_1_mu = np.sqrt(1 + mu)
+    rho_in = rho / (1 + mu)
+    w = np.sqrt(log_mu + rho * rho_in + 2 * eps)
+    gap = 2 * eps + log_mu
+    # w - rho as (w^2 - rho^2) / (w + rho): both may be large and equal
+    a = np.maximum((gap - rho * rho_in * mu) / ((w + rho) * root_mu), LOWEST_QUANTILE)
+    b = (w + rho) / root_mu
+    a_in = (gap + rho_in * rho_in * mu) * root_1_mu / ((w + rho_in) * root_mu)
+    b_in = (w + rho_in) * root_1_mu / root_mu
+    f = np.exp(-2 * w * (rho / mu))  # the density at -w over that at w
+    p = erfcx(a / ROOT_2) + f * erfcx(b / ROOT_2)  # R up to a factor
+    q = (erfcx(a_in / ROOT_2) + f * erfcx(b_in / ROOT_2)) / root_1_mu
     delta = p - q
-    lost = delta < CANCELLED * p
-    if lost.any():
-        scale = w[lost] * root[lost]
-        tail = _log_integral(a[lost], scale, mu[lost])
-        both = b[lost] < np.abs(a[lost]) + 40  # else the other tail is below rounding
-        other = _log_integral(b[lost][both], scale[both], mu[lost][both])
-        tail[both] = np.logaddexp(tail[both], other)
-        delta[lost] = np.exp(tail + a[lost] ** 2 / 2 + np.log(2))
+    cancelled = delta < CANCELLED * p
+    if cancelled.any():
+        delta[cancelled] = _cancelled_difference(
+            a[cancelled], b[cancelled], w[cancelled] * root_mu[cancelled], mu[cancelled]
+        )
     slope = q / delta
-    bend = ((1 + far) / (w * root) * (2 / ROOT_2PI) - q) / delta - slope**2
-    return np.log(delta) - a * a / 2 - np.log(2), slope, bend
+    curvature = ((1 + f) / (w * root_mu) * (2 / ROOT_2PI) - q) / delta - slope**2
+    return np.log(delta) - a * a / 2 - np.log(2), slope, curvature
+
+
+def _cancelled_difference(a: Floats, b: Floats, scale: Floats, mu: Floats) -> Floats:
+    """Return the difference p - q of `log_add` by quadrature, for people where it cancels."""
+    log_tail = _log_integral(a, scale, mu)
+    counts = b < np.abs(a) + 40  # else the tail beyond -w is below rounding
+    log_other_tail = _log_integral(b[counts], scale[counts], mu[counts])
+    log_tail[counts] = np.logaddexp(log_tail[counts], log_other_tail)
+    return np.asarray(np.exp(log_tail + a**2 / 2 + np.log(2)))
 
 
 def _log_integral(a: Floats, scale: Floats, mu: Floats, end: Any = np.inf) -> Floats:
-    """Log of the integral over 0 < s < end of phi(a + s) (1 - exp(-scale s - mu s^2 / 2))."""
-    above, below = np.maximum(a, 0.0), np.maximum(-a, 0.0)  # phi has its peak at s = below
-    start = np.maximum(below - 9.2, 0.0)
+    r"""Log of the integral over 0 < s < end of phi(a + s) (1 - exp(-scale s - mu s^2 / 2)).
+
+    The normal density has its peak at s = -a, inside the range where a is negative. The factor
+    exp(-max(a, 0)^2 / 2) is taken out, so that nothing underflows.
+    """
+    above, below = np.maximum(a, 0.0), np.maximum(-a, 0.0)
+    start = np.maximum(below - 9.2, 0.0)  # 9.2 deviations from the peak, exp(-9.2^2 / 2) = 4e-19
     length = np.minimum(84 / (np.sqrt(above**2 + 84) + above) + below, end) - start
     total = np.empty(len(a))
-    for (nodes, weights), at in zip(RULES, (a >= 0, a < 0), strict=True):
+    for at, count in ((a >= 0, NODES_ABOVE_PEAK), (a < 0, NODES_ACROSS_PEAK)):
+        nodes, weights = gauss_legendre(count)
         s = start[at, None] + (nodes + 1) / 2 * length[at, None]
-        weight = np.exp(s * (-a[at, None] - s / 2) - below[at, None] ** 2 / 2)
+        density = np.exp(s * (-a[at, None] - s / 2) - below[at, None] ** 2 / 2)
         loss = np.expm1(s * (-scale[at, None] - mu[at, None] / 2 * s))
-        total[at] = (weight * loss) @ weights * length[at] / -2
+        total[at] = (density * loss) @ weights * length[at] / -2
     return np.asarray(np.log(np.maximum(total, 1e-300)) - above**2 / 2 - np.log(ROOT_2PI))
 
 
 def log_remove(eps: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Logarithm of delta in the direction `remove`, minus infinity where it is pure."""
+    r"""Logarithm of delta in the direction `remove`, minus infinity where it is 0.
+
+    With the letters of `ops_profile` and :math:`w = w_-`, the interval from -w to w has the upper
+    end :math:`c = (w-\rho)/\sqrt\mu` and the width :math:`2w/\sqrt\mu`, standardized under P; under
+    Q likewise with :math:`\mu'` and :math:`\rho'`. Its two masses are subtracted as logarithms.
+    """
     log_delta = np.full(eps.shape, -np.inf)
     square = np.log1p(mu) + rho * (rho / (1 + mu)) - 2 * eps
-    some = square > 0
-    eps, mu, rho, w = eps[some], mu[some], rho[some], np.sqrt(square[some])
-    root, log = np.sqrt(mu), np.log1p(mu)
-    inside, rest = mu / (1 + mu), rho / (1 + mu)
-    root_in, gap = np.sqrt(inside), log - 2 * eps
-    c = (gap - rho * rest * mu) / ((w + rho) * root)
-    c_in = (gap + rest * rest * mu) / ((w + rest) * root_in)
-    log_q = _log_between(c_in, 2 * w / root_in)
-    log_p = eps + _log_between(c, 2 * w / root)
-    kept = -np.expm1(np.minimum(log_p - log_q, 0.0))
-    narrow = w < 1e-3 * root_in  # then the difference of two normal cdfs has lost digits
-    lost = (kept < CANCELLED) | narrow
-    result = log_q + np.log(np.where(lost, 1.0, kept))
-    if lost.any():
-        w, root = w[lost], root_in[lost]
-        result[lost] = _log_integral(-c_in[lost], w * root, -(root**2), 2 * w / root)
-    log_delta[some] = result
+    positive = square > 0
+    eps, mu, rho = eps[positive], mu[positive], rho[positive]
+    w = np.sqrt(square[positive])
+    root_mu = np.sqrt(mu)
+    mu_in, rho_in = mu / (1 + mu), rho / (1 + mu)
+    root_mu_in = np.sqrt(mu_in)
+    gap = np.log1p(mu) - 2 * eps
+    # w - rho as (w^2 - rho^2) / (w + rho): both may be large and equal
+    c = (gap - rho * rho_in * mu) / ((w + rho) * root_mu)
+    c_in = (gap + rho_in * rho_in * mu) / ((w + rho_in) * root_mu_in)
+    log_q = _log_between(c_in, 2 * w / root_mu_in)
+    log_p = eps + _log_between(c, 2 * w / root_mu)
+    fraction = -np.expm1(np.minimum(log_p - log_q, 0.0))  # delta over the mass under Q
+    narrow = w < 1e-3 * root_mu_in  # then the difference of two normal cdfs has lost digits
+    cancelled = (fraction < CANCELLED) | narrow
+    result = log_q + np.log(np.where(cancelled, 1.0, fraction))
+    if cancelled.any():
+        w, root_mu_in = w[cancelled], root_mu_in[cancelled]
+        result[cancelled] = _log_integral(
+            -c_in[cancelled], w * root_mu_in, -(root_mu_in**2), 2 * w / root_mu_in
+        )
+    log_delta[positive] = result
     return log_delta
 
 
 def _log_between(high: Floats, width: Floats) -> Floats:
     """Logarithm of the normal mass between high - width (at most 0) and high."""
     low = high - width
-    below = log_ndtr(high) + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_ndtr(high), -1e-300)))
-    upper = np.maximum(high, 0.0)
-    outside = np.exp(log_ndtr(-upper)) + np.exp(log_ndtr(np.minimum(low, -1e-300)))
-    around = np.log1p(-np.minimum(outside, 1 - 1e-16))  # used where high is above 0
-    return np.asarray(np.where(high > 0, around, below))
+    log_ratio = np.minimum(log_ndtr(low) - log_ndtr(high), -1e-300)
+    by_lower_tails = log_ndtr(high) + np.log(-np.expm1(log_ratio))
+    mass_above = np.exp(log_ndtr(-np.maximum(high, 0.0)))
+    mass_below = np.exp(log_ndtr(np.minimum(low, -1e-300)))
+    by_outside = np.log1p(-np.minimum(mass_above + mass_below, 1 - 1e-16))
+    return np.asarray(np.where(high > 0, by_outside, by_lower_tails))
 
 
-HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
+LARGEST_SHIFT = 1e7  # of a person that is searched for: beyond it epsilon, above 5e13, is rounded
 CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
-# logarithms of 0 and of infinity
-MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
+# logarithms of 0 and of infinity are meant
+NO_WARNINGS: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
 
 
 class Profile(NamedTuple):
-    """A curve of one person in each direction: smallest deltas, or divergences."""
+    """A curve of one person in both directions: smallest deltas, or divergences."""
 
     add: Any  #: the release without the person against the release with them
     remove: Any  #: the release with the person against the release without them
@@ -143,11 +174,12 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     epsilon = check.nonnegative(epsilon, "epsilon")
     eps, mu, rho = _person(epsilon, leverage, scaled_residual, "epsilon")
     add, remove = np.zeros(eps.shape), np.zeros(eps.shape)
-    with np.errstate(**MEANT):
+    with np.errstate(**NO_WARNINGS):
         for at in places(mu > 0, CHUNK):
-            some = eps.flat[at], mu.flat[at], rho.flat[at]
-            add.flat[at] = np.exp(log_add(*some)[0])
-            remove.flat[at] = np.exp(log_remove(*some))
+            some_eps, some_mu, some_rho = eps.flat[at], mu.flat[at], rho.flat[at]
+            log_delta, _, _ = log_add(some_eps, some_mu, some_rho)
+            add.flat[at] = np.exp(log_delta)
+            remove.flat[at] = np.exp(log_remove(some_eps, some_mu, some_rho))
     return Profile(add[()], remove[()])
 
 
@@ -158,8 +190,8 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
 
     with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions. Statements
     ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. Parabolas
-    through the log profile, below `ops_bound`; ``ops_profile`` was evaluated at what is
-    returned and never exceeds `delta`. It depends on the data: not to be published. Elementwise.
+    are laid through the log profile, below `ops_bound`; at the number returned the profile was
+    evaluated and does not exceed `delta`. It depends on the data: not to be published. Elementwise.
 
     Parameters
     ----------
@@ -174,7 +206,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     delta = check.probability(delta, "delta")
     target, mu, rho = _person(delta, leverage, scaled_residual, "delta")
     epsilon = np.zeros(target.shape)
-    with np.errstate(**MEANT):
+    with np.errstate(**NO_WARNINGS):
         for at in places(mu > 0, CHUNK):
             epsilon.flat[at] = _invert(target.flat[at], mu.flat[at], rho.flat[at])
     return epsilon[()]
@@ -220,14 +252,16 @@ def ops_bound(
     constant = check.number(constant, "constant")
     delta = check.probability(delta, "delta")
     target, mu, rho = _person(delta, leverage, scaled_residual, "delta")
-    tail = constant * np.log(2 / target)
+    c_ell = constant * np.log(2 / target)
     if form == "remove":
-        inside, rest = mu / (1 + mu), rho / (1 + mu)
-        bound = (np.log1p(mu) + rest**2 * mu + tail * inside) / 2 + rest * np.sqrt(tail * inside)
-    else:
-        center = rho**2 * mu / (1 + mu) - np.log1p(mu)
-        center = np.abs(center) if form == "both" else center
-        bound = np.maximum(0.0, (center + tail * mu) / 2 + rho * np.sqrt(tail * mu))
+        mu_in, rho_in = mu / (1 + mu), rho / (1 + mu)
+        bound = (np.log1p(mu) + rho_in**2 * mu + c_ell * mu_in) / 2
+        bound += rho_in * np.sqrt(c_ell * mu_in)
+        return bound[()]
+    b = rho**2 * mu / (1 + mu) - np.log1p(mu)
+    if form == "both":
+        b = np.abs(b)
+    bound = np.maximum(0.0, (b + c_ell * mu) / 2 + rho * np.sqrt(c_ell * mu))
     return bound[()]
 
 
@@ -254,14 +288,15 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     (array([0.106,   inf]), array([0.0799, 0.2534]))
     """
     clean = np.asarray(check.finite(alpha, "alpha"))
-    if not (clean > 1).all():
-        raise ValueError(f"alpha must be above 1; got {check.shown(clean[~(clean > 1)].flat[0])}")
+    above_1 = clean > 1
+    if not above_1.all():
+        raise ValueError(f"alpha must be above 1; got {check.shown(clean[~above_1].flat[0])}")
     order, mu, rho = _person(clean, leverage, scaled_residual, "alpha")
     beyond = order - 1
     finite = beyond * mu < 1
-    room = np.where(finite, 1 - beyond * mu, 1.0)
+    denominator = np.where(finite, 1 - beyond * mu, 1.0)
     quadratic = order * rho**2 * mu / (2 * (1 + mu))
-    add = -np.log1p(mu) / 2 + quadratic / room
+    add = -np.log1p(mu) / 2 + quadratic / denominator
     add -= np.log1p(np.where(finite, -beyond * mu, 0.0)) / (2 * beyond)
     add = np.where(finite, add, np.inf)
     remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
@@ -270,7 +305,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 
 
 def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[Floats]:
-    """What stands first, checked already, and the two numbers, as arrays of one shape."""
+    """Return an argument that is checked already, leverage and scaled residual, in one shape."""
     check.refuse_other_index(scaled_residual, "scaled_residual", leverage=leverage)
     mu = check.nonnegative(leverage, "leverage")
     rho = check.nonnegative(scaled_residual, "scaled_residual")
@@ -278,25 +313,40 @@ def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[
 
 
 def _invert(target: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Smallest epsilon, rounded up, by parabolas through the log profile within a bracket."""
-    kept = ops_bound(target, mu, rho, "add")
+    """Smallest epsilon with a delta of at most `target`, rounded up, shape (m,).
+
+    A bracket per person, from `low`, where delta is too large, to `high`, where it is not. Every
+    step goes to the root of a parabola through the log profile, or to the middle of the bracket.
+    """
+    high = ops_bound(target, mu, rho, "add")
+    low = np.full(len(mu), -1.0)
     log_target = np.log(target) - 1e-12  # room for the rounding of a logarithm
-    center, shift = rho**2 * mu / (1 + mu) - np.log1p(mu), rho * np.sqrt(mu)
+    center = rho**2 * mu / (1 + mu) - np.log1p(mu)
+    shift = rho * np.sqrt(mu)
     # start from a normal quantile of the loss; q takes nearly all of the tail of small losses
     z = -ndtri(np.minimum(target * (1 + 4 / (shift + mu)), 0.5))
-    x, broken = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, kept), np.full(len(mu), -1.0)
-    kept, open_ = np.where(shift > HUGE, kept * (1 + 1e-6), kept), np.flatnonzero(shift <= HUGE)
+    x = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, high)
+    too_far = shift > LARGEST_SHIFT
+    high = np.where(too_far, high * (1 + 1e-6), high)  # the bound, and its rounding
+    searched = np.flatnonzero(~too_far)
     for _ in range(80):
-        at, (value, slope, bend) = x[open_], log_add(x[open_], mu[open_], rho[open_])
-        error = value - log_target[open_]
+        at = x[searched]
+        log_delta, slope, curvature = log_add(at, mu[searched], rho[searched])
+        error = log_delta - log_target[searched]
         safe = error <= 0
-        low, high = np.where(safe, broken[open_], at), np.where(safe, at, kept[open_])
-        broken[open_], kept[open_] = low, high
-        short = 2 * (error + 3e-11)  # a little to the safe side, so that the last is kept
-        step = at + short / (slope + np.sqrt(np.maximum(slope**2 - bend * short, 0.0)))
-        between = (step > low) & (step < high)  # no step where the profile is flat: then we halve
-        x[open_] = np.maximum(np.where(between, step, (low + high) / 2), 0.0)
-        done = (safe & ((error > -1e-10) | (at == 0))) | (high - low <= 4e-16 * high)
-        if not len(open_ := open_[~done]):
+        lower = np.where(safe, low[searched], at)
+        upper = np.where(safe, at, high[searched])
+        low[searched], high[searched] = lower, upper
+
+        drop = 2 * (error + 3e-11)  # a little to the safe side, so that the last step ends safe
+        root = np.sqrt(np.maximum(slope**2 - curvature * drop, 0.0))
+        step = at + drop / (slope + root)
+        inside = (step > lower) & (step < upper)  # else the profile is flat: halve the bracket
+        x[searched] = np.maximum(np.where(inside, step, (lower + upper) / 2), 0.0)
+
+        close = safe & ((error > -1e-10) | (at == 0))
+        narrow = upper - lower <= 4e-16 * upper
+        searched = searched[~(close | narrow)]
+        if not len(searched):
             break
-    return np.asarray(kept)
+    return np.asarray(high)

@@ -19,8 +19,8 @@ from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
 Counts = NDArray[np.int64]
-PIECE = 1 << 16  # rows that are factored at once: a factorization copies what it is given
-FEW = 1 << 14  # rows whose leverages are computed at once, so that the work stays in the cache
+ROWS_FACTORED = 1 << 16  # at once: a factorization copies its rows
+ROWS_IN_CACHE = 1 << 14  # whose leverages are computed at once
 ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
 
@@ -75,8 +75,8 @@ def per_instance_epsilon(
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     X, y = check.design(X, y)
-    begins = range(0, len(y), PIECE)
-    fit = _fit((factor(X[k : k + PIECE], y[k : k + PIECE]) for k in begins), lam)
+    blocks = [slice(k, k + ROWS_FACTORED) for k in range(0, len(y), ROWS_FACTORED)]
+    fit = _fit((factor(X[block], y[block]) for block in blocks), lam)
     leverage, residual = fit.numbers(X, y)
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
@@ -118,9 +118,9 @@ class Explanation:
 def explain(
     record: int, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
 ) -> Explanation:
-    """Say what one posterior sample would reveal about one record, and why.
+    """Explain what one posterior sample would reveal about one record.
 
-    The ``str`` of what comes back is a paragraph. Chapter *per_instance/ops*.
+    The ``str`` of the result is a paragraph. Chapter *per_instance/ops*.
 
     Parameters
     ----------
@@ -131,12 +131,18 @@ def explain(
     """
     report = per_instance_epsilon(X, y, lam, gamma, delta)
     at = check.count(record, "record", minimum=0)
-    if not at < (n := len(report.epsilon)):
+    n = len(report.epsilon)
+    if not at < n:
         raise ValueError(f"record must be a row number below {n}; got {at}")
-    typical, leverage = float(np.median(report.leverage)), float(report.leverage[at])
-    floor = float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf
-    epsilon, scaled = float(report.epsilon[at]), float(report.scaled_residual[at])
-    return Explanation(epsilon, leverage, scaled, floor, typical, report.delta)
+    leverage = float(report.leverage[at])
+    return Explanation(
+        epsilon=float(report.epsilon[at]),
+        leverage=leverage,
+        scaled_residual=float(report.scaled_residual[at]),
+        floor=float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf,
+        typical=float(np.median(report.leverage)),
+        delta=report.delta,
+    )
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,7 @@ def stream_per_instance(
     delta: float,
     *,
     top: int = 10,
-    each: Callable[[int, Floats], Any] | None = None,
+    on_block: Callable[[int, Floats], Any] | None = None,
 ) -> StreamReport:
     """Exact loss of everybody in data that come in blocks, with the memory of one block.
 
@@ -184,9 +190,9 @@ def stream_per_instance(
         As in `per_instance_epsilon`.
     top : int, default 10
         How many of the largest losses to keep.
-    each : callable, optional
-        Called as ``each(start, epsilon)`` for every block, here and in their order: the number of
-        its first row, and the losses in it.
+    on_block : callable, optional
+        Called as ``on_block(start, epsilon)`` for every block, here and in their order: the number
+        of its first row, and the losses in it.
 
     Examples
     --------
@@ -202,19 +208,23 @@ def stream_per_instance(
             "list, or a function that returns a new iterator"
         )
     fit = _fit((factor(X, y) for X, y in _designs(blocks)), lam)
-    n, total, counts = 0, 0.0, np.zeros(len(EDGES) + 1, dtype=np.int64)
-    largest, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
+    n = 0
+    total = 0.0
+    counts = np.zeros(len(EDGES) + 1, dtype=np.int64)
+    largest = np.zeros(0)
+    rows = np.zeros(0, dtype=np.int64)
     for X, y in _designs(blocks):
         leverage, residual = fit.numbers(X, y)
         epsilon = _losses(delta, leverage, np.sqrt(gamma) * np.abs(residual))
-        if each is not None:
-            each(n, epsilon)
+        if on_block is not None:
+            on_block(n, epsilon)
         total += epsilon.sum()
         counts += np.bincount(np.searchsorted(EDGES, epsilon), minlength=len(counts))
         largest = np.append(largest, epsilon)
         rows = np.append(rows, n + np.arange(len(epsilon)))
-        order = np.argsort(-largest, kind="stable")[:top]
-        largest, rows, n = largest[order], rows[order], n + len(epsilon)
+        falling = np.argsort(-largest, kind="stable")[:top]
+        largest, rows = largest[falling], rows[falling]
+        n += len(epsilon)
     if n != fit.n:
         got = f"{fit.n} first, {n} the second time"
         raise ValueError(f"blocks must hold the same people both times; got {got}")
@@ -222,7 +232,7 @@ def stream_per_instance(
 
 
 def _designs(blocks: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Rows and labels of each block, all of one width."""
+    """Yield rows and labels of each block, all of one width."""
     width = 0
     for number, block in enumerate(blocks() if callable(blocks) else blocks):
         X, y = check.design(*block)
@@ -236,20 +246,26 @@ def _designs(blocks: Any) -> Iterator[tuple[Floats, Floats]]:
 
 
 class _Fit(NamedTuple):
-    """What the first pass leaves: R, the fit to everybody, and how many they are."""
+    """The fit to everybody, from the first pass over the data."""
 
-    root: Floats
-    theta: Floats
-    n: int
+    root: Floats  #: R with R'R = X'X + lam I, shape (d, d)
+    theta: Floats  #: shape (d,)
+    n: int  #: number of people
 
     def numbers(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Leverage, infinite for who is alone, and residual of these participants."""
-        inside = np.concatenate([self._within(X[k : k + FEW]) for k in range(0, len(X), FEW)])
-        alone = 1 - inside < ALONE
-        rest = np.where(alone, 1.0, 1 - inside)
-        return np.where(alone, np.inf, inside / rest), (y - X @ self.theta) / rest
+        """Return leverages against the others and residuals to the fit of the others.
 
-    def _within(self, X: Floats) -> Any:
+        A participant without whom the design is singular has infinite leverage.
+        """
+        starts = range(0, len(X), ROWS_IN_CACHE)
+        leverage_in = np.concatenate([self._leverage_in(X[k : k + ROWS_IN_CACHE]) for k in starts])
+        alone = 1 - leverage_in < ALONE
+        rest = np.where(alone, 1.0, 1 - leverage_in)
+        leverage = np.where(alone, np.inf, leverage_in / rest)
+        return leverage, (y - X @ self.theta) / rest
+
+    def _leverage_in(self, X: Floats) -> Any:
+        """Return leverages against everybody, themselves included, at most 1."""
         half = solve_triangular(self.root, X.T, trans="T", check_finite=False)
         return np.minimum(np.einsum("ij,ij->j", half, half), 1.0)
 
@@ -260,8 +276,10 @@ def _fit(factors: Iterable[tuple[Floats, int]], lam: float) -> _Fit:
 
 
 def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:
-    epsilon, known = np.full(len(scaled), np.inf), np.isfinite(leverage)
-    epsilon[known] = ops_epsilon(delta, leverage[known], scaled[known])
+    """Return the epsilon of each person at `delta`, infinite where the leverage is."""
+    epsilon = np.full(len(scaled), np.inf)
+    finite = np.isfinite(leverage)
+    epsilon[finite] = ops_epsilon(delta, leverage[finite], scaled[finite])
     return epsilon
 
 

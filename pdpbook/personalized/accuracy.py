@@ -24,7 +24,7 @@ PROOFS = ("published", "eigenvalue", "sharp")
 
 @dataclass(frozen=True)
 class ErrorTerms:
-    """Where an error comes from; in the unit of the function that returns it."""
+    """The three terms of an error, in the unit of the function that returns it."""
 
     bias: float  #: what the penalty costs; no budget buys it back
     privacy_noise: float  #: what the promises cost
@@ -80,7 +80,8 @@ def error_bound(
     """
     check.choice(proof, "proof", PROOFS)
     delta = check.delta(delta)
-    fit, eta = Fit(X, lam, weights, sigma), check.number(eta, "eta")
+    fit = Fit(X, lam, weights, sigma)
+    eta = check.number(eta, "eta")
     truth, d = _truth(theta, fit.d), fit.d
     smallest = fit.spectrum[-1]  # 0 where the rows do not span every direction
     bias = float(np.linalg.norm(truth) / (1 + smallest / fit.lam))
@@ -90,8 +91,8 @@ def error_bound(
         radius = l2_laplace_radius(d, eta).isf(delta / 2)
         return ErrorTerms(bias, float(radius), fit.label_reach(delta))
     chebyshev = (d + math.sqrt(2 * d / delta)) / eta
-    pull = fit.lam + (smallest if proof == "eigenvalue" else 0.0)
-    markov = fit.sigma / pull * math.sqrt(2 * d / delta) * np.linalg.norm(fit.weights)
+    denominator = fit.lam + (smallest if proof == "eigenvalue" else 0.0)
+    markov = fit.sigma / denominator * math.sqrt(2 * d / delta) * np.linalg.norm(fit.weights)
     return ErrorTerms(bias, float(chebyshev), float(markov))
 
 
@@ -134,7 +135,7 @@ def mean_square_error(
 
 
 class Fit:
-    """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
+    """Weighted rows, factored once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
     def __init__(self, X: Any, lam: Any, weights: Any, sigma: Any) -> None:
         check.refuse_other_index(weights, "weights", X=X)
@@ -157,11 +158,13 @@ class Fit:
         return float(self.sigma * reach)
 
     def squared_bias(self, theta: Floats) -> float:
+        """Squared length of lam H^{-1} theta."""
         shrink = self.lam / (self.lam + self.spectrum)
         return float(np.sum((shrink * (self.axes @ theta)) ** 2))
 
 
 def _truth(theta: Any, d: int) -> Any:
+    """Return the true coefficients, shape (d,), or a bound on their norm, shape ()."""
     if not np.ndim(theta):
         return np.asarray(check.nonnegative(theta, "theta"))
     truth = np.asarray(check.finite(theta, "theta"))
@@ -219,19 +222,22 @@ def prediction_error_bound(
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
     """
     lam = check.number(lam, "lam")
-    heaviest, total = float(pdp_weights(epsilon).max()), float(np.sum(check.epsilon(epsilon)))
+    largest_weight = float(pdp_weights(epsilon).max())
+    total = float(np.sum(check.epsilon(epsilon)))
     d = check.count(d, "d")
     r = check.single(check.nonnegative(theta_norm, "theta_norm"), "theta_norm")
     sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
     s = _reach(d, prior, row_norm)
-    constant, R = ridge_constant(lam, d, proof, row_norm=row_norm), check.radius(d, row_norm)
-    tau, t = heaviest * R**2 / lam, min(s, lam)
+    constant = ridge_constant(lam, d, proof, row_norm=row_norm)
+    R = check.radius(d, row_norm)
+    tau = largest_weight * R**2 / lam
+    t = min(s, lam)  # where the maximum phi is attained
     bias = r**2 * min((1 + 2 * tau) ** 2 * t / (1 + t / lam) ** 2, s)
     return ErrorTerms(bias, (d + 1) * (R * constant / total) ** 2, sigma**2 * tau / 4)
 
 
 def _reach(d: int, prior: str, row_norm: float | None) -> float:
-    """s: where the spectrum of S can put the true coefficients."""
+    """Return s of `prediction_error_bound`, by what is assumed of the true coefficients."""
     check.choice(prior, "prior", PRIORS)
     return check.radius(d, row_norm) ** 2 / (d if prior == "isotropic" else 1)
 
@@ -282,5 +288,8 @@ def public_penalty(
     k = int(np.argmin([total(log_lam) for log_lam in penalties]))
     edges = penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]]
     found = minimize_scalar(total, bounds=edges, method="bounded", options={"xatol": 1e-4})
-    bound, limit = total(found.x), float(theta_norm) ** 2 * _reach(d, prior, row_norm)
-    return PublicPenalty(math.exp(found.x) if bound < limit else math.inf, min(limit, bound))
+    bound = total(found.x)
+    limit = float(theta_norm) ** 2 * _reach(d, prior, row_norm)  # of predicting 0
+    if bound < limit:
+        return PublicPenalty(math.exp(found.x), bound)
+    return PublicPenalty(math.inf, limit)

@@ -22,7 +22,7 @@ from pdpbook.release import (
     release,
 )
 from pdpbook.sums import Sums, sums_over_records
-from pdpbook.tables import refuse_few
+from pdpbook.tables import refuse_small_table
 
 
 class PersonalizedMean(MeanRegressor):
@@ -99,14 +99,14 @@ class PersonalizedMean(MeanRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_label_records(self, X, y, given)
-            refuse_few(records.n)
+            records = read_label_records(self, X, y, epsilon_as_passed)
+            refuse_small_table(records.n)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -145,10 +145,10 @@ class PersonalizedMean(MeanRegressor):
 
         Its center is what would be released without noise.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = read_label_records(self, X, y, given)
+        records = read_label_records(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 

@@ -19,12 +19,12 @@ from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
     Records,
-    for_everybody,
+    drop_costly_budgets,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
     shares,
-    worth_taking,
 )
 from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.release import (
@@ -204,13 +204,13 @@ class PDPRidge(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             domain = self.domain(records.columns)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
@@ -248,7 +248,7 @@ class PDPRidge(LinearRegressor):
     def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:
         """Return the pure promise that holds as well."""
         parameters = self.privacy_parameters(budgets[budgets > 0], d)
-        return PureDP(for_everybody(parameters, budgets), neighbors="replace-one")
+        return PureDP(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats, d: int) -> Floats:
         """Return the largest privacy loss of each person: with a delta, above their budget."""
@@ -313,7 +313,7 @@ class PDPRidge(LinearRegressor):
         def noise(budgets: Floats) -> float:
             return 1 / self.noise_rate(parameters[above >= budgets.min()], d)
 
-        return worth_taking(budgets, noise, self.constant(d) / parameters.sum())
+        return drop_costly_budgets(budgets, noise, self.constant(d) / parameters.sum())
 
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""
@@ -340,10 +340,10 @@ class PDPRidge(LinearRegressor):
         Its center is what would be released without noise; with `fit_intercept` the constant
         feature comes last.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         budgets = self.drop_costly_budgets(records.budgets(epsilon), self.domain(records.columns).d)
         return self.law(self.participants(records, budgets))
 

@@ -1,4 +1,4 @@
-"""Ridge regression on a random sample in which the careful appear less often; also as printed."""
+"""Ridge regression on a random sample: people with smaller budgets are included less often."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pdpbook.noise.laws import check_points, round_noise
 from pdpbook.participants import (
     Participants,
     Records,
+    drop_budgets_negligible_in_sum,
     read_budgets,
     read_records,
     records_for_audit,
-    without_negligible,
 )
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.release import (
@@ -34,13 +34,13 @@ from pdpbook.release import (
 from pdpbook.sensitivity import solver_excess
 from pdpbook.sums import SumsOfRecords, refuse_mechanism
 
-CHUNK = 1 << 20  # numbers held at a time while the parts are evaluated
+CHUNK = 1 << 20  # numbers in the largest temporary array
 
 
 def keep_probabilities(
     epsilon: ArrayLike, threshold: float | str, rule: str = "jorgensen"
 ) -> Floats:
-    r"""Chance of each person to be in the sample: the sampling rule, not the release.
+    r"""Inclusion probability of each person: the sampling rule, not the release.
 
     It is 1 for :math:`\varepsilon_i\ge t`, and below, with :math:`u=e^{t/2}`,
 
@@ -70,66 +70,71 @@ def keep_probabilities(
     t = level(budgets, threshold)
     small = np.minimum(budgets, t)
     if rule == "exact":
-        share = expit(small - t / 2) * np.expm1(-small) / np.expm1(-t / 2)
+        probability = expit(small - t / 2) * np.expm1(-small) / np.expm1(-t / 2)
     else:
-        share = np.exp(small - t) * (np.expm1(-small) / np.expm1(-t))
-    return np.where(budgets < t, np.minimum(share, 1.0), 1.0)
+        probability = np.exp(small - t) * (np.expm1(-small) / np.expm1(-t))
+    return np.where(budgets < t, np.minimum(probability, 1.0), 1.0)
 
 
 def level(budgets: Any, threshold: Any) -> float:
+    """Return the level t of a sample: the threshold, or the number of the budgets that it names."""
     if isinstance(threshold, str):
         if threshold not in ("max", "mean"):
             raise ValueError(
                 f"threshold must be 'max', 'mean' or a number above 0; got {threshold!r}"
             )
         largest = float(np.max(budgets))
-        return largest if threshold == "max" else largest * float(np.mean(budgets / largest))
+        if threshold == "max":
+            return largest
+        return largest * float(np.mean(budgets / largest))  # the sum of huge budgets overflows
     return check.number(threshold, "threshold")
 
 
 @dataclass(frozen=True, eq=False)
 class SampledLaw:
-    r"""Exact law of a release from a random sample: a mixture over who was kept.
+    r"""Exact law of a release from a random sample: a mixture over all possible samples S.
 
     .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
 
-    It holds the fits, everybody's last: not private. ``alg-jorgensen``, *personalized/sampling*.
+    It holds the fit to each sample: not private. ``alg-jorgensen``, *personalized/sampling*.
     """
 
-    log_weights: Floats  #: logarithms of the probabilities of the kept sets, shape (s,)
-    centers: Floats  #: minimizer for each kept set, shape (s, d); everybody kept comes last
-    etas: Floats  #: rate of the l2-Laplace noise for each kept set, shape (s,)
+    log_weights: Floats  #: logarithms of the probabilities of the samples, shape (s,)
+    centers: Floats  #: minimizer for each sample, shape (s, d); the sample of everybody comes last
+    etas: Floats  #: rate of the l2-Laplace noise for each sample, shape (s,)
 
     @property
     def center(self) -> Floats:
-        """Center of the part in which everybody is kept, where an audit should look first."""
+        """Center for the sample of everybody, where an audit should look first."""
         return np.asarray(self.centers[-1])
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
         d = self.centers.shape[1]
         points = check_points(points, d)
-        flat, found = points.reshape(-1, d), [np.zeros(0)]
+        flat = points.reshape(-1, d)
+        log_densities = [np.zeros(0)]
         peak = float(L2Laplace(np.zeros(d), 1.0).logpdf(np.zeros(d)))
         heights = self.log_weights + peak + d * np.log(self.etas)
         step = max(1, CHUNK // self.centers.size)
         for k in range(0, len(flat), step):
             distances = np.linalg.norm(flat[k : k + step, None] - self.centers, axis=2)
-            found.append(logsumexp(heights - self.etas * distances, axis=1))
-        return np.asarray(np.concatenate(found).reshape(points.shape[:-1]))[()]
+            log_densities.append(logsumexp(heights - self.etas * distances, axis=1))
+        return np.asarray(np.concatenate(log_densities).reshape(points.shape[:-1]))[()]
 
     def sample(
         self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
     ) -> Floats:
         """Draw from the law; shapes as in `noise.sample_l2_laplace`."""
         noise = sample_l2_laplace(self.centers.shape[1], 1.0, size, rng=rng)
-        part = rng.choice(len(self.etas), noise.shape[:-1], p=np.exp(self.log_weights))
-        return np.asarray(self.centers[part] + noise / np.asarray(self.etas[part])[..., None])
+        samples = rng.choice(len(self.etas), noise.shape[:-1], p=np.exp(self.log_weights))
+        etas = np.asarray(self.etas[samples])
+        return np.asarray(self.centers[samples] + noise / etas[..., None])
 
 
 Sampled = NDArray[np.bool_]  # who is in the sample, one entry a participant
 
-LARGEST = 14  # people left to chance in an exact law: it has 2**LARGEST parts
+LARGEST = 14  # number of people whose inclusion is random in an exact law: it has 2**LARGEST terms
 
 
 class SampledRidge(LinearRegressor):
@@ -145,7 +150,7 @@ class SampledRidge(LinearRegressor):
     :math:`\eta=t\bar n/C'` are public and fixed, and every budget is kept. With
     ``normalizer="sampled"`` (as printed) :math:`N=|Q|` and :math:`\eta=t|Q|/C` depend on the
     sample, and the budgets are **not** kept: that variant is here to be studied, and promises each
-    person the threshold only. Who was kept is not stored: telling it voids the promise.
+    person the threshold only. Who was sampled is not stored: telling it voids the promise.
 
     The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
     `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
@@ -295,14 +300,14 @@ class SampledRidge(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(given, X, y))
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = drop_budgets_negligible_in_sum(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -334,12 +339,12 @@ class SampledRidge(LinearRegressor):
             law = inner.output_law(X * sampled[:, None], y * sampled, epsilon=t)
             if self.rule == "jorgensen" or self.loss == "square":
                 return law
-            # a departure may cost t / 2: half of a replacement, of which the solver's part is whole
+            # a departure may cost t / 2, half of a replacement; what the solver adds is not halved
             norm = inner.gradient_norm(np.full(len(y), t), people.d)
             return L2Laplace(law.center, 1 / (1 / law.eta + solver_excess(norm, inner.lam) / t))
         if not sampled.any():
             raise ValueError(
-                "kept must hold someone with normalizer='sampled': the noise of an empty sample "
+                "sampled must hold someone with normalizer='sampled': the noise of an empty sample "
                 "is not defined. With normalizer='public' it is harmless"
             )
         return self.inner_mechanism(self.lam).output_law(X[sampled], y[sampled], epsilon=t)
@@ -381,28 +386,29 @@ class SampledRidge(LinearRegressor):
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
-        Called like `fit`. It has a part for every set that can be kept, so at most 14 people may be
-        left to chance; for more, average `conditional_law` over sets of `keep_probabilities`.
+        Called like `fit`. It has a term for every possible sample, so at most 14 people may have a
+        budget below the threshold; for more, average `conditional_law` over samples drawn with
+        `keep_probabilities`.
         """
         records, budgets = self.read_for_audit(X, y, epsilon)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, budgets)).mixture()
 
     def conditional_law(
-        self, X: ArrayLike, y: ArrayLike, kept: ArrayLike, *, epsilon: ArrayLike | None = None
+        self, X: ArrayLike, y: ArrayLike, sampled: ArrayLike, *, epsilon: ArrayLike | None = None
     ) -> L2Laplace:
-        """Law of the released parameters on the domain, given who was kept. NOT private.
+        """Law of the released parameters on the domain, given who is in the sample. NOT private.
 
-        Called like `fit`, with `kept`, an array of bool of shape (n,): any set, also one that the
-        sampling cannot draw. Its center and rate give moments without drawing:
+        Called like `fit`, with `sampled`, an array of bool of shape (n,): any set, also one that
+        the sampling cannot draw. Its center and rate give moments without drawing:
         `ridge.loss_moments`.
         """
         records, budgets = self.read_for_audit(X, y, epsilon)
         people = records.participants(self.domain(records.columns), budgets)
-        mask = np.asarray(kept)
+        mask = np.asarray(sampled)
         if mask.dtype != bool or mask.shape != (records.n,):
             raise ValueError(
-                f"kept must be True or False for each row of X, shape ({records.n},); "
+                f"sampled must be True or False for each row of X, shape ({records.n},); "
                 f"got {mask.dtype} of shape {mask.shape}"
             )
         return self.law(people).conditional_law(mask[budgets > 0])
@@ -410,12 +416,12 @@ class SampledRidge(LinearRegressor):
     def read_for_audit(
         self, X: Any, y: Any, epsilon: Any
     ) -> tuple[Records | SumsOfRecords, Floats]:
-        """Return records and budgets that were given like those of `fit`."""
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = without_negligible(read_budgets(given, X, y))
+        """Return records and budgets, passed like those of `fit`."""
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = drop_budgets_negligible_in_sum(read_budgets(epsilon_as_passed, X, y))
         self.check_settings()
         self.check_threshold(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         return records, records.budgets(epsilon)
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
@@ -447,7 +453,7 @@ class Sampling:
         return self.model.law_of_sample(self.people, sampled, self.probabilities, self.level)
 
     def mixture(self) -> SampledLaw:
-        """Return the law of the release without its sample: a part for every possible one."""
+        """Return the law of the release when the sample is not known: a mixture over all."""
         uncertain = np.flatnonzero(self.probabilities < 1)
         if len(uncertain) > LARGEST:
             raise ValueError(

@@ -14,11 +14,11 @@ from pdpbook.posterior.calibration import (
     worst_case_gamma,
     worst_case_renyi,
 )
-from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
-from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
-from pdpbook.posterior.single import (
+from pdpbook.posterior.certificates import (
     Certificate,
-    OnePosteriorSample,
+    largest_eigenvalue_bound,
     posterior_certificate,
     release_gram_bound,
 )
+from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
+from pdpbook.posterior.single import OnePosteriorSample

@@ -22,13 +22,9 @@ from pdpbook.participants import (
     refuse_different_budgets,
 )
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
+from pdpbook.posterior.certificates import Certificate, certificate_of_release
 from pdpbook.posterior.laws import AdaptiveLaw
-from pdpbook.posterior.single import (
-    Certificate,
-    certificate_of_release,
-    refuse_account,
-    refuse_more_rows,
-)
+from pdpbook.posterior.single import refuse_account, refuse_more_rows
 from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
@@ -186,14 +182,14 @@ class AdaOPS(LinearRegressor):
             delta): one of pure, Gaussian or concentrated promises refuses. Without account,
             `compose` adds `guarantee_` to other promises.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
             if account is not None:
@@ -207,7 +203,7 @@ class AdaOPS(LinearRegressor):
             domain = self.domain(records.columns)
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.release_, self.theta_ = released, theta
-            self.lam_, self.h_ = law.given(released[0])  # functions of the release
+            self.lam_, self.h_ = law.penalty_and_weight(released[0])  # functions of the release
             self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *released[1:first]))
             self.guarantee_, self.noise_ = guarantee, PublicNoise()
         return self
@@ -255,11 +251,11 @@ class AdaOPS(LinearRegressor):
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> AdaptiveLaw:
         """Exact law of `release_`, from which `fit` draws. NOT private: for audits."""
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         budgets = records.budgets(epsilon)
         return self.law(self.participants(records, budgets))
 
@@ -283,9 +279,9 @@ class AdaOPS(LinearRegressor):
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        refuse_different_budgets(given)
-        return sums_over_records(self, X, y, given)
+        epsilon = self.epsilon if epsilon is None else epsilon
+        refuse_different_budgets(epsilon)
+        return sums_over_records(self, X, y, epsilon)
 
     def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return what `sums` adds up: second moments of the rows, and with labels."""

@@ -1,4 +1,4 @@
-"""How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
+"""Inverse temperatures at which a posterior sample keeps a promise on every data set."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pdpbook.noise import gaussian_epsilon, gaussian_mu
 from pdpbook.noise.profiles import largest_true
 from pdpbook.per_instance import ops_profile, ops_renyi
 
-CELLS = 2000  # of the search over the strength of the data along one direction
+CELLS = 2000  # of the search over S, how much the data weigh along one direction
 CALIBRATIONS = ("joint", "simple")
-TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it is compared with
+TAIL_FRACTION = 1 / 20  # of delta, for the draw: its tails are heavier than those of a Gaussian
 
 
 def check_norm(value: float, name: str = "norm_guess") -> float:
@@ -36,9 +36,9 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     .. math:: \rho(\mu) = \max\{\rho\ge0 :\ \delta_{P\|Q}(\varepsilon;\mu,\rho)\le\delta,\
               \delta_{Q\|P}(\varepsilon;\mu,\rho)\le\delta\}
 
-    Both profiles are nondecreasing in the residual: the end of a bisection that keeps the budget;
-    NaN where no residual does, not even 0. Statement ``alg-adaops``, chapter *per_instance/adaops*.
-    Elementwise, in the shape of `leverage`.
+    Both profiles are nondecreasing in the residual, so it is found by bisection, rounded down. NaN
+    where not even a residual of 0 keeps the budget. Statement ``alg-adaops``, chapter
+    *per_instance/adaops*. Elementwise, in the shape of `leverage`.
 
     Parameters
     ----------
@@ -52,15 +52,18 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     >>> largest_scaled_residual(1.0, 1e-6, [0.001, 0.3]).round(2)
     array([7.42,  nan])
     """
-    epsilon, delta = check.number(epsilon, "epsilon"), check.delta(delta)
+    epsilon = check.number(epsilon, "epsilon")
+    delta = check.delta(delta)
     leverage = np.asarray(check.positive(leverage, "leverage"))
 
-    def keeps(rho: Floats) -> NDArray[np.bool_]:
+    def keeps_budget(rho: Floats) -> NDArray[np.bool_]:
         add, remove = ops_profile(epsilon, leverage, rho)
         return np.asarray(np.maximum(add, remove) <= delta)
 
-    some = keeps(np.zeros(leverage.shape))
-    return np.where(some, largest_true(keeps, 0.0 * leverage, np.where(some, 1.0, 0.0)), np.nan)
+    zero = np.zeros(leverage.shape)
+    exists = keeps_budget(zero)
+    largest = largest_true(keeps_budget, zero, np.where(exists, 1.0, 0.0))
+    return np.where(exists, largest, np.nan)
 
 
 def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
@@ -99,14 +102,15 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     .. math:: \gamma = \min_{0\le S\le N}
               \Bigl(\frac{\rho(1/(S+\lambda))}{1+\sqrt{NS}/(S+\lambda)}\Bigr)^2 .
 
-    The range of S is cut into cells, each served by its largest leverage and its largest residual:
-    the result is never too large. Statement ``alg-adaops``, chapter *per_instance/adaops*.
+    The range of S is cut into cells. In a cell the largest leverage and the largest residual are
+    taken together, so the result is never too large. Statement ``alg-adaops``, chapter
+    *per_instance/adaops*.
 
     Parameters
     ----------
     lam : float
-        Penalty against the *sum* of squares, at least 1. Where no inverse temperature keeps the
-        budget ValueError asks for a larger one: a draw reveals its covariance, too.
+        Penalty against the *sum* of squares, at least 1. If it is so small that no inverse
+        temperature keeps the budget, since a draw reveals its covariance, too: a ValueError.
     epsilon, delta : float
         Budget: epsilon in nats, above 0, and delta in (0, 1).
     n_max : int
@@ -169,27 +173,34 @@ def worst_case_renyi(
 def _worst_people(lam: float, n_max: int) -> tuple[Floats, Floats]:
     """Return the largest leverage and the largest residual of a person in each cell of S."""
     edges = np.append(0.0, np.geomspace(1e-4 * lam, max(n_max, lam), CELLS))
+    starts, ends = edges[:-1], edges[1:]
     fitted = np.sqrt(n_max * edges) / (edges + lam)
-    top = np.maximum(fitted[:-1], fitted[1:])
-    inside = (edges[:-1] <= lam) & (lam <= edges[1:])  # the peak of the fitted value
-    top[inside] = np.sqrt(n_max / lam) / 2
-    return 1 / (edges[:-1] + lam), 1 + top
+    largest_fitted = np.maximum(fitted[:-1], fitted[1:])
+    has_peak = (starts <= lam) & (lam <= ends)  # the fitted value is largest at S = lam
+    largest_fitted[has_peak] = np.sqrt(n_max / lam) / 2
+    return 1 / (starts + lam), 1 + largest_fitted
 
 
 @lru_cache(maxsize=64)
-def _mu(epsilon: float, delta: float) -> float:
+def _gaussian_mu(epsilon: float, delta: float) -> float:
     return float(gaussian_mu(epsilon, delta))
 
 
 @lru_cache(maxsize=64)
-def _left(epsilon: float, delta: float, tail: float, count: int, shift: float) -> float:
-    """Epsilon of a draw at `tail`, beside `count` Gaussians of one `shift`: thm-adaops-joint."""
-    left = float(np.sqrt(_mu(epsilon, delta) ** 2 - count * shift**2))
-    return float(gaussian_epsilon(tail, left))
+def _epsilon_of_draw(epsilon: float, delta: float, tail: float, count: int, mu: float) -> float:
+    """Return the epsilon, at delta `tail`, that the joint calibration leaves for the draw.
+
+    Of the Gaussian promise for `epsilon` and `delta`, `count` releases spend `mu` each
+    (``thm-adaops-joint``).
+    """
+    total_mu = _gaussian_mu(epsilon, delta)
+    remaining_mu = float(np.sqrt(total_mu**2 - count * mu**2))
+    return float(gaussian_epsilon(tail, remaining_mu))
 
 
 @lru_cache
-def _penalties(n_max: int) -> Floats:
+def _penalty_grid(n_max: int) -> Floats:
+    """Return the penalties, above the smallest one allowed, among which the cheapest is chosen."""
     return np.append(0.0, np.geomspace(1e-6, 10 * max(n_max, 10), 400))
 
 
@@ -204,6 +215,7 @@ def check_kappa(value: float | None, name: str = "kappa") -> float | None:
 
 
 def check_penalty(value: float, name: str = "lam") -> float:
+    """Return a penalty against the sum of squares, at least 1."""
     lam = check.scale(value, name)
     if not lam >= 1:
         raise ValueError(
@@ -216,11 +228,12 @@ def check_penalty(value: float, name: str = "lam") -> float:
 class AdaptivePlan:
     r"""Everything public about a run of AdaOPS: how released numbers become parameters.
 
-    Each number released before the draw, the eigenvalue and with `release_norm` the norm, has a
-    noise of budget :math:`\varepsilon/3` and :math:`\delta/4` (of two: :math:`\varepsilon/4` and
-    :math:`\delta/5`), and as much of delta again for the event that its bound fails. The draw gets
-    what exact Gaussian composition leaves (`calibration` "joint"), or the rest of a sum of budgets:
-    :math:`2\varepsilon/3` and :math:`\delta/2`, or :math:`\varepsilon/2` and :math:`\delta/5`.
+    Before the draw the eigenvalue is released, with noise of budget :math:`\varepsilon/3` and
+    :math:`\delta/4`; with `release_norm` eigenvalue and norm, with :math:`\varepsilon/4` and
+    :math:`\delta/5` each. The event that a released bound fails costs as much of delta again. The
+    draw has what exact Gaussian composition leaves (`calibration` "joint"), or what a sum of
+    budgets leaves ("simple"): :math:`2\varepsilon/3` and :math:`\delta/2`, with `release_norm`
+    :math:`\varepsilon/2` and :math:`\delta/5`.
     Statements ``alg-adaops`` and ``thm-adaops-joint``, chapters *per_instance/adaops* and
     *per_instance/adaops_proofs*.
 
@@ -258,22 +271,22 @@ class AdaptivePlan:
 
     @property
     def released(self) -> int:
-        """How many numbers are released before the draw."""
+        """Number of numbers that are released before the draw, 1 or 2."""
         return 1 + bool(self.release_norm)
 
     @property
     def share(self) -> tuple[float, float]:
-        """Budget (epsilon, delta) of the noise on each of them."""
+        """Budget (epsilon, delta) of the noise on each number that is released before the draw."""
         return self.epsilon / (self.released + 2), self.delta / (self.released + 3)
 
     @property
     def scale(self) -> float:
         """Standard deviation of a Gaussian release of sensitivity 1 here."""
-        return 1 / _mu(*self.share)
+        return 1 / _gaussian_mu(*self.share)
 
     @property
     def margin(self) -> float:
-        """What a released number is shifted by, in units of its sensitivity, to be a bound."""
+        """Shift, in units of the sensitivity, that makes a released number a bound."""
         return 1 - self.scale * float(ndtri(self.share[1]))
 
     @property
@@ -282,38 +295,44 @@ class AdaptivePlan:
         epsilon, delta = self.share
         if self.calibration == "simple":
             return 2 * epsilon, (3 - self.released) * delta
-        tail = TAIL * self.delta
-        rest = self.delta - self.released * delta - tail  # bounds fail, and the draw's far tail
-        return _left(self.epsilon, rest, tail, self.released, _mu(epsilon, delta)), tail
+        tail = TAIL_FRACTION * self.delta
+        # without the events that a bound fails, and the far tail of the draw
+        remaining_delta = self.delta - self.released * delta - tail
+        mu = _gaussian_mu(epsilon, delta)
+        return _epsilon_of_draw(self.epsilon, remaining_delta, tail, self.released, mu), tail
 
     def penalty(self, eigenvalue: float) -> float:
         """Penalty for a released bound on the smallest eigenvalue.
 
-        A bound below 0 counts as 0. With the penalty all directions weigh at least 1, and the draw
-        keeps its budget.
+        A bound below 0 counts as 0. With the penalty every direction weighs at least 1, and the
+        draw can keep its budget: penalties with which it cannot are doubled.
         """
         bound = max(float(eigenvalue), 0.0)
-        least = max(1.0 - bound, 0.0)
+        smallest = max(1.0 - bound, 0.0)
         if self.kappa is None:
-            lam = self._cheapest(bound, least)
+            lam = self._cheapest(bound, smallest)
         else:
-            lam = max(self.n_max / (self.kappa * self.d) - bound, least)
+            lam = max(self.n_max / (self.kappa * self.d) - bound, smallest)
         epsilon, delta = self.draw
         while not max(ops_profile(epsilon, 1 / (bound + lam), 1e-6)) <= delta:
             lam = max(2 * lam, 1.0)
         return lam
 
-    def _cheapest(self, bound: float, least: float) -> float:
-        """Smallest sum of what the draw and what the penalty are expected to cost."""
-        grid = least + _penalties(self.n_max)
-        h = bound + grid
-        residual = residual_bound(h, grid, self.n_max)
+    def _cheapest(self, bound: float, smallest: float) -> float:
+        """Return the penalty with the smallest expected cost of the draw and of the penalty.
+
+        `bound` is the released one on the eigenvalue, `smallest` the least penalty allowed.
+        """
+        penalties = smallest + _penalty_grid(self.n_max)
+        h = bound + penalties
+        residual = residual_bound(h, penalties, self.n_max)
         if self.release_norm:
-            released = np.log1p(self.norm_guess) + np.log1p(1 / h) * self.margin
-            residual = np.minimum(residual, np.exp(np.minimum(released, np.log(residual))))
-        mu = _mu(*self.draw)
-        cost = self.d * residual**2 / (2 * mu**2 * h) + grid * self.norm_guess**2 / 2
-        return float(grid[np.argmin(cost)])
+            log_norm = np.log1p(self.norm_guess) + np.log1p(1 / h) * self.margin
+            residual = np.minimum(residual, np.exp(np.minimum(log_norm, np.log(residual))))
+        mu = _gaussian_mu(*self.draw)
+        cost_of_draw = self.d * residual**2 / (2 * mu**2 * h)
+        cost_of_penalty = penalties * self.norm_guess**2 / 2
+        return float(penalties[np.argmin(cost_of_draw + cost_of_penalty)])
 
     def norm_sensitivity(self, h: float) -> float:
         r"""How far one person moves :math:`\log(1+\|\hat\theta\|)`: :math:`\log(1+1/h)`."""
@@ -327,6 +346,6 @@ class AdaptivePlan:
         """
         h = np.asarray(h, dtype=float)
         residual = residual_bound(h, lam, self.n_max)
-        released = np.exp(np.minimum(np.maximum(log_norm, 0.0), np.log(residual)))
-        residual = np.minimum(residual, released)
+        released_bound = np.exp(np.minimum(np.maximum(log_norm, 0.0), np.log(residual)))
+        residual = np.minimum(residual, released_bound)
         return np.asarray((largest_scaled_residual(*self.draw, 1 / h) / residual) ** 2)

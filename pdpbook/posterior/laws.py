@@ -44,17 +44,17 @@ class PosteriorLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
-        z = (np.asarray(check.finite(points, "points")) - self.center) @ self._root
         d = len(self.center)
-        return np.asarray(
-            np.log(np.diag(self._root)).sum() - (d * np.log(2 * np.pi) + (z**2).sum(-1)) / 2
-        )[()]
+        standard = (np.asarray(check.finite(points, "points")) - self.center) @ self._root
+        square = d * np.log(2 * np.pi) + (standard**2).sum(-1)
+        return np.asarray(np.log(np.diag(self._root)).sum() - square / 2)[()]
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (d,), or (size, d)."""
-        z = check.rng(rng).normal(size=(*check_size(size), len(self.center)))
-        shift = solve_triangular(self._root, z.reshape(-1, z.shape[-1]).T, lower=True, trans=1)
-        return np.asarray(self.center + shift.T.reshape(z.shape))
+        d = len(self.center)
+        standard = check.rng(rng).normal(size=(*check_size(size), d))
+        shift = solve_triangular(self._root, standard.reshape(-1, d).T, lower=True, trans=1)
+        return np.asarray(self.center + shift.T.reshape(standard.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,67 +78,85 @@ class AdaptiveLaw:
     @property
     def center(self) -> Floats:
         """Mean of the first released number, an array of one entry."""
-        least = max(float(np.linalg.eigvalsh(np.asarray(self.gram))[0]), 0.0)
-        return np.array([least - self.plan.margin])
+        smallest = max(float(np.linalg.eigvalsh(np.asarray(self.gram))[0]), 0.0)
+        return np.array([smallest - self.plan.margin])
 
-    def given(self, eigenvalue: float) -> tuple[float, float]:
+    def penalty_and_weight(self, eigenvalue: float) -> tuple[float, float]:
         """Penalty and weight (lam, h) that follow from a released eigenvalue."""
         lam = self.plan.penalty(eigenvalue)
         return lam, max(float(eigenvalue), 0.0) + lam
 
     def weight(self, lam: float) -> Floats:
-        r"""The matrix :math:`X^\top X+\lambda I`, with a trace more of the identity.
+        r"""The matrix :math:`X^\top X+\lambda I`, with a tiny multiple of the identity added.
 
-        Public and below every tolerance, the trace keeps it regular where the data are flat.
+        The multiple is public and below every tolerance; without it the matrix is singular where
+        the penalty is 0 and the rows leave out a direction.
         """
-        trace = 1e-9 + 1e-12 * self.plan.n_max
-        return np.asarray(self.gram) + (lam + trace) * np.eye(len(self.moment))
+        tiny = 1e-9 + 1e-12 * self.plan.n_max
+        return np.asarray(self.gram) + (lam + tiny) * np.eye(len(self.moment))
 
     def ridge(self, lam: float) -> Floats:
         """Ridge coefficients for the penalty `lam`, without noise."""
         return np.asarray(np.linalg.solve(self.weight(lam), self.moment))
 
     def posterior(self, lam: float, gamma: float) -> PosteriorLaw:
-        """Law of the draw for these parameters."""
+        """Law of the draw for this penalty and this inverse temperature."""
         return PosteriorLaw(self.ridge(lam), gamma * self.weight(lam))
 
     def norm_law(self, lam: float, h: float) -> tuple[float, float]:
         """Mean and standard deviation of the released bound on the log of 1 + norm."""
-        step = self.plan.norm_sensitivity(h)
+        sensitivity = self.plan.norm_sensitivity(h)
         log_norm = float(np.log1p(np.linalg.norm(self.ridge(lam))))
-        return log_norm + step * self.plan.margin, step * self.plan.scale
+        return log_norm + sensitivity * self.plan.margin, sensitivity * self.plan.scale
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw releases: shape (m,), or (size, m)."""
-        rng, shape = check.rng(rng), check_size(size)
+        rng = check.rng(rng)
+        shape = check_size(size)
         count = math.prod(shape)
-        head = self.center[0] + self.plan.scale * rng.normal(size=(count, 1))
-        lam, h = self._given(head[:, 0])
+        eigenvalues = self.center[0] + self.plan.scale * rng.normal(size=(count, 1))
+        lam, h = self._penalties_and_weights(eigenvalues[:, 0])
+        released = eigenvalues  # the numbers before the draw, shape (count, 1) or (count, 2)
         if self.plan.release_norm:
             mean, deviation = self._norm_laws(lam, h)
-            head = np.column_stack([head, mean + deviation * rng.normal(size=count)])
-        laws = map(self.posterior, lam, self.plan.gamma(h, lam, *head.T[1:]))
-        draws = np.reshape([law.sample(rng=rng) for law in laws], (count, len(self.moment)))
-        return np.column_stack([head, draws]).reshape(*shape, -1)
+            log_norms = mean + deviation * rng.normal(size=count)
+            released = np.column_stack([eigenvalues, log_norms])
+        gammas = self.plan.gamma(h, lam, *released.T[1:])
+        draws = np.empty((count, len(self.moment)))
+        for k in range(count):
+            draws[k] = self.posterior(lam[k], gammas[k]).sample(rng=rng)
+        return np.column_stack([released, draws]).reshape(*shape, -1)
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., m); returns shape (...)."""
         points = np.asarray(check.finite(points, "points"))
         flat = points.reshape(-1, points.shape[-1])
-        lam, h = self._given(flat[:, 0])
-        total, head = _log_normal(flat[:, 0], float(self.center[0]), self.plan.scale), 1
+        lam, h = self._penalties_and_weights(flat[:, 0])
+        total = _log_normal(flat[:, 0], float(self.center[0]), self.plan.scale)
         if self.plan.release_norm:
-            total, head = total + _log_normal(flat[:, 1], *self._norm_laws(lam, h)), 2
-        laws = map(self.posterior, lam, self.plan.gamma(h, lam, *flat[:, 1:head].T))
-        last = [law.logpdf(theta) for law, theta in zip(laws, flat[:, head:], strict=True)]
-        return np.asarray(total + last).reshape(points.shape[:-1])[()]
+            mean, deviation = self._norm_laws(lam, h)
+            total = total + _log_normal(flat[:, 1], mean, deviation)
+        first = self.plan.released  # so many numbers stand before the draw
+        gammas = self.plan.gamma(h, lam, *flat[:, 1:first].T)
+        thetas = flat[:, first:]
+        of_the_draw = np.empty(len(flat))
+        for k in range(len(flat)):
+            of_the_draw[k] = self.posterior(lam[k], gammas[k]).logpdf(thetas[k])
+        return np.asarray(total + of_the_draw).reshape(points.shape[:-1])[()]
 
-    def _given(self, eigenvalues: Floats) -> Floats:
-        return np.array([self.given(z) for z in eigenvalues]).reshape(-1, 2).T
+    def _penalties_and_weights(self, eigenvalues: Floats) -> tuple[Floats, Floats]:
+        """Return `penalty_and_weight` of many released eigenvalues, two arrays of shape (k,)."""
+        lam, h = np.empty(len(eigenvalues)), np.empty(len(eigenvalues))
+        for k, eigenvalue in enumerate(eigenvalues):
+            lam[k], h[k] = self.penalty_and_weight(eigenvalue)
+        return lam, h
 
-    def _norm_laws(self, lam: Floats, h: Floats) -> Floats:
-        pairs = zip(lam, h, strict=True)
-        return np.array([self.norm_law(*pair) for pair in pairs]).reshape(-1, 2).T
+    def _norm_laws(self, lam: Floats, h: Floats) -> tuple[Floats, Floats]:
+        """Return means and standard deviations of `norm_law`, two arrays of shape (k,)."""
+        mean, deviation = np.empty(len(lam)), np.empty(len(lam))
+        for k in range(len(lam)):
+            mean[k], deviation[k] = self.norm_law(lam[k], h[k])
+        return mean, deviation
 
 
 def adaptive_profile(
@@ -146,15 +164,15 @@ def adaptive_profile(
 ) -> tuple[Floats, Floats]:
     r"""Exact privacy profile of a whole run of AdaOPS for one person on one data set.
 
-    Given the numbers that are released first, the draw has the profile of one posterior sample.
-    One integral over them remains, with the released eigenvalue alone or the norm as well in z:
+    Given the numbers z that are released before the draw, the eigenvalue and with `release_norm`
+    the norm, the draw has the profile of one posterior sample. What remains is an integral over z:
 
     .. math:: \delta(\varepsilon) = \int f_P(z)\,
               \delta_{P\|Q}\bigl(\varepsilon-\log\tfrac{f_P(z)}{f_Q(z)};\mu_z,\rho_z\bigr)\,dz .
 
-    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
-    each released number, over 9 standard deviations around both means. Returns the pair (add,
-    remove) of deltas, each in the shape of `epsilon`.
+    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. By Gauss-Legendre quadrature
+    in every released number, over 9 standard deviations around both means. Returns the pair (add,
+    remove) of deltas, both in the shape of `epsilon`.
 
     Parameters
     ----------
@@ -174,70 +192,95 @@ def adaptive_profile(
     epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
     if without.plan != joined.plan:
         raise ValueError("without and joined must share one plan")
-    x, plan = np.asarray(check.finite(x, "x")), without.plan
-    means = np.array([float(without.center[0]), float(joined.center[0])])
-    z, step = _quadrature(means, np.full(2, plan.scale), [0.0, 1.0])  # kinks of the parameters
-    lam, h = without._given(z)
-    mu = np.array([x @ np.linalg.solve(without.weight(value), x) for value in lam])
-    residual = np.array([y - x @ without.ridge(value) for value in lam])
-    log_p, log_q = (_log_normal(z, mean, plan.scale) for mean in means)
-    log_norm: Any = np.inf
-    if plan.release_norm:
-        inner = [_norms(without, joined, *pair) for pair in zip(lam, h, strict=True)]
-        log_norm, weight, more_p, more_q = (np.array(each) for each in zip(*inner, strict=True))
-        apart = (value[:, None] for value in (step, log_p, log_q, lam, h, mu, residual))
-        step, log_p, log_q, lam, h, mu, residual = apart
-        step, log_p, log_q = step * weight, log_p + more_p, log_q + more_q
-    rho = np.sqrt(plan.gamma(h, lam, log_norm)) * np.abs(residual)
-    mu, rho = (np.broadcast_to(value, step.shape).ravel() for value in (mu, rho))
-    step, log_p, log_q = step.ravel(), log_p.ravel(), log_q.ravel()
-    gain, at = log_p - log_q, epsilon[..., None]
-    add = (step * np.exp(log_p) * _one_way(at - gain, mu, rho, 0)).sum(axis=-1)
-    remove = (step * np.exp(log_q) * _one_way(at + gain, mu, rho, 1)).sum(axis=-1)
-    return add, remove
+    x = np.asarray(check.finite(x, "x"))
+    plan = without.plan
+    mean_p, mean_q = float(without.center[0]), float(joined.center[0])
+    scales = np.full(2, plan.scale)
+    kinks = [0.0, 1.0]  # released eigenvalues at which the penalty changes its formula
+    eigenvalues, weight = _quadrature(np.array([mean_p, mean_q]), scales, kinks)
+    log_p = _log_normal(eigenvalues, mean_p, plan.scale)
+    log_q = _log_normal(eigenvalues, mean_q, plan.scale)
+    lam, h = without._penalties_and_weights(eigenvalues)
+    mu = np.array([x @ np.linalg.solve(without.weight(penalty), x) for penalty in lam])
+    residual = np.array([y - x @ without.ridge(penalty) for penalty in lam])
+    if plan.release_norm:  # one row for every eigenvalue, one column for every norm
+        rows = [_norm_nodes(without, joined, lam[k], h[k]) for k in range(len(lam))]
+        log_norm, norm_weight, norm_log_p, norm_log_q = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
+        weight = weight[:, None] * norm_weight
+        log_p = log_p[:, None] + norm_log_p
+        log_q = log_q[:, None] + norm_log_q
+        gamma = plan.gamma(h[:, None], lam[:, None], log_norm)
+        mu, residual = mu[:, None], residual[:, None]
+    else:
+        gamma = plan.gamma(h, lam)
+    rho = np.sqrt(gamma) * np.abs(residual)
+    mu = np.broadcast_to(mu, weight.shape).ravel()
+    rho = np.broadcast_to(rho, weight.shape).ravel()
+    weight, log_p, log_q = weight.ravel(), log_p.ravel(), log_q.ravel()
+    log_ratio = log_p - log_q
+    at = epsilon[..., None]
+    add = weight * np.exp(log_p) * _delta_of_draw(at - log_ratio, mu, rho, "add")
+    remove = weight * np.exp(log_q) * _delta_of_draw(at + log_ratio, mu, rho, "remove")
+    return add.sum(axis=-1), remove.sum(axis=-1)
 
 
-def _norms(
+def _norm_nodes(
     without: AdaptiveLaw, joined: AdaptiveLaw, lam: float, h: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Nodes, weights and both log-densities of the released norm, given the first release."""
-    laws = [law.norm_law(lam, h) for law in (without, joined)]
-    means, scales = np.array(laws).T
-    largest = np.log(residual_bound(h, lam, without.plan.n_max))  # above it nothing changes
-    kinks = np.clip([0.0, float(largest)], *_range(means, scales))
+    """Return nodes, weights and both log-densities of the released norm, given the eigenvalue."""
+    mean_p, scale_p = without.norm_law(lam, h)
+    mean_q, scale_q = joined.norm_law(lam, h)
+    means, scales = np.array([mean_p, mean_q]), np.array([scale_p, scale_q])
+    # gamma follows the released norm between 0 and the largest residual of anybody
+    largest = float(np.log(residual_bound(h, lam, without.plan.n_max)))
+    kinks = np.clip([0.0, largest], *_range(means, scales))
     nodes, weights = _quadrature(means, scales, kinks, count=30, panels=3)
-    log_p, log_q = (_log_normal(nodes, *law) for law in laws)
+    log_p = _log_normal(nodes, mean_p, scale_p)
+    log_q = _log_normal(nodes, mean_q, scale_q)
     return nodes, weights, log_p, log_q
 
 
 def _range(means: Floats, scales: Floats) -> tuple[float, float]:
+    """Return the ends of an interval with 9 standard deviations on both sides of both means."""
     return float((means - 9 * scales).min()), float((means + 9 * scales).max())
 
 
 def _quadrature(
     means: Floats, scales: Floats, kinks: ArrayLike, *, count: int = 60, panels: int = 0
 ) -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights over two normal laws, split at kinks.
+    """Return Gauss-Legendre nodes and weights over two normal laws.
 
-    With `panels` the number of pieces is the same whatever the kinks: equal pieces between them.
+    Their range is split at the kinks, and with `panels` every piece into so many equal ones, so
+    that the number of nodes is the same whatever the kinks.
     """
     low, high = _range(means, scales)
     breaks = np.sort(np.clip([low, *np.asarray(kinks), high], low, high))
     if panels:
-        parts = np.linspace(0, 1, panels + 1)[:-1]
-        inside = breaks[:-1, None] + np.diff(breaks)[:, None] * parts
-        breaks = np.append(inside.ravel(), high)
+        fractions = np.linspace(0, 1, panels + 1)[:-1]
+        starts = breaks[:-1, None] + np.diff(breaks)[:, None] * fractions
+        breaks = np.append(starts.ravel(), high)
     nodes, weights = gauss_legendre(count)
-    middle, half = (breaks[1:] + breaks[:-1]) / 2, np.diff(breaks) / 2
+    middle = (breaks[1:] + breaks[:-1]) / 2
+    half = np.diff(breaks) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
 
 
-def _one_way(epsilon: Floats, mu: Floats, rho: Floats, way: int) -> Floats:
-    """Profile of a draw in one direction, at negative epsilon by duality."""
-    both = ops_profile(np.abs(epsilon), mu, rho)
+def _delta_of_draw(epsilon: Floats, mu: Floats, rho: Floats, direction: str) -> Floats:
+    r"""Return the profile of a draw in one direction, also at negative epsilon.
+
+    By duality :math:`\delta_{P\|Q}(\varepsilon) = 1-e^\varepsilon+e^\varepsilon
+    \delta_{Q\|P}(-\varepsilon)`.
+    """
+    profile = ops_profile(np.abs(epsilon), mu, rho)
+    delta, reverse = profile.add, profile.remove
+    if direction == "remove":
+        delta, reverse = reverse, delta
     factor = np.exp(np.minimum(epsilon, 0.0))
-    return np.asarray(np.where(epsilon >= 0, both[way], 1 - factor + factor * both[1 - way]))
+    return np.asarray(np.where(epsilon >= 0, delta, 1 - factor + factor * reverse))
 
 
 def _log_normal(value: Any, mean: Any, scale: Any) -> Any:
+    """Return the log-density of a normal law."""
     return -(((value - mean) / scale) ** 2) / 2 - np.log(scale) - np.log(2 * np.pi) / 2

@@ -205,14 +205,14 @@ class AdaSSP(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, and leaves nobody out, as the promise is one for all.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
 
@@ -270,11 +270,11 @@ class AdaSSP(LinearRegressor):
         Its center is what would be released without noise; with `fit_intercept` the constant
         feature comes last.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         refuse_different_budgets(epsilon)
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 
@@ -290,9 +290,9 @@ class AdaSSP(LinearRegressor):
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        refuse_different_budgets(given)
-        return sums_over_records(self, X, y, given)
+        epsilon = self.epsilon if epsilon is None else epsilon
+        refuse_different_budgets(epsilon)
+        return sums_over_records(self, X, y, epsilon)
 
     def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return what `sums` adds up: second moments of the rows, and with labels."""

@@ -18,7 +18,7 @@ from pdpbook.noise.laws import PublicNoise
 from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
-    for_everybody,
+    fill_in_zeros,
     read_budgets,
     read_records,
     records_for_audit,
@@ -245,13 +245,13 @@ class SufficientStatisticsRidge(LinearRegressor):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, given)
+            records = read_records(self, X, y, epsilon_as_passed)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -285,7 +285,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         kind = PureDP if self.noise == "laplace" else GaussianDP
-        return kind(for_everybody(parameters, budgets), neighbors="replace-one")
+        return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""
@@ -349,10 +349,10 @@ class SufficientStatisticsRidge(LinearRegressor):
 
         Its center is what would be released without noise.
         """
-        given = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(given, X, y)
+        epsilon_as_passed = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
-        records = records_for_audit(self, X, y, given)
+        records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 

@@ -15,7 +15,7 @@ from pdpbook.guarantees import BudgetAccount, GaussianDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import PublicNoise, check_points
 from pdpbook.noise.profiles import at_levels
-from pdpbook.participants import for_everybody
+from pdpbook.participants import fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -374,8 +374,8 @@ class WeightedGradientDescent(LinearPredictor):
                 self.classes_, _ = two_classes(people.original_labels, self.classes)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.user_weights, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
+            self.weights_ = fill_in_zeros(plan.user_weights, budgets)
             self.steps_ = plan.steps
             self.noise_ = PublicNoise(scale=plan.sigma)
         return self
@@ -401,8 +401,8 @@ class WeightedGradientDescent(LinearPredictor):
         """Return the promise to all users, of their budgets, shape (m,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         if self.accounting == "zcdp":
-            return ZeroConcentratedDP(for_everybody(parameters, budgets), neighbors="user")
-        return GaussianDP(for_everybody(parameters, budgets), neighbors="user")
+            return ZeroConcentratedDP(fill_in_zeros(parameters, budgets), neighbors="user")
+        return GaussianDP(fill_in_zeros(parameters, budgets), neighbors="user")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return the rho, or the mu, that each budget buys at the failure probability delta."""

@@ -18,7 +18,7 @@ from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
 from pdpbook.noise import ProductLaw
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import for_everybody
+from pdpbook.participants import fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -27,7 +27,7 @@ from pdpbook.release import (
     release,
 )
 from pdpbook.sums import Sums, SumsOfUsers, refuse_mechanism, sums_over_users
-from pdpbook.tables import read_labels, refuse_few
+from pdpbook.tables import read_labels, refuse_small_table
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 from pdpbook.user_records import Plan, UserParticipants, UserRecords, user_records
 from pdpbook.users import Users, check_budgets_of_users
@@ -175,8 +175,8 @@ class WeightedMean(MeanRegressor):
             self.mean_ = float(low + above_low)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.user_weights, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
+            self.weights_ = fill_in_zeros(plan.user_weights, budgets)
             self.h_ = plan.h
             self.noise_ = laplace_noise(plan.scale)
         return self
@@ -375,7 +375,7 @@ class SampleLimitedMean(MeanRegressor):
             self.mean_ = float(low + above_low)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
             self.max_rows_ = plan.max_rows
             self.noise_ = laplace_noise(plan.scale)
         return self
@@ -449,7 +449,7 @@ def read_user_labels(
         return SumsOfUsers(model, X, y, users)
     labels = read_labels(X, y)
     if not audit:
-        refuse_few(len(labels))
+        refuse_small_table(len(labels))
     return user_records(np.zeros((len(labels), 1)), labels, users, X, y)
 
 

@@ -12,7 +12,7 @@ from pdpbook import Floats, check
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import for_everybody, worth_taking
+from pdpbook.participants import drop_costly_budgets, fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -223,8 +223,8 @@ class WeightedOutputPerturbation(LinearPredictor):
                 self.classes_, _ = two_classes(people.original_labels, self.classes)
             self.guarantee_ = guarantee
             self.users_ = records.users.labels
-            self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.user_weights, budgets)
+            self.exposure_ = fill_in_zeros(plan.exposure, budgets)
+            self.weights_ = fill_in_zeros(plan.user_weights, budgets)
             self.noise_ = _public_noise(plan.scale, domain.d)
         return self
 
@@ -302,7 +302,7 @@ class WeightedOutputPerturbation(LinearPredictor):
             return noise_scale(included, self.charged_norm())
 
         of_exact_solver = noise_scale(budgets[budgets > 0], 0.0)
-        return worth_taking(budgets, noise_scale_as_solved, of_exact_solver)
+        return drop_costly_budgets(budgets, noise_scale_as_solved, of_exact_solver)
 
     def domain(self, columns: int) -> BallWithLabels:
         """Return the domain that the public bounds of so many columns define."""
