@@ -283,10 +283,10 @@ class SumsOfUsers:
 
     def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0 with one row each: the sum of their labels."""
-        part = participating_users(self.users, budgets)
+        selected = participating_users(self.users, budgets)
         low, _ = check.bounds(domain.y_bounds, "y_bounds")
-        y = (self._labels + (low - domain.origin) * self.users.sizes)[part.rows]
-        return UserParticipants(np.zeros((len(y), 1)), y, y, part.users, part.epsilon)
+        y = (self._labels + (low - domain.origin) * self.users.sizes)[selected.rows]
+        return UserParticipants(np.zeros((len(y), 1)), y, y, selected.users, selected.epsilon)
 
 
 def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
@@ -345,19 +345,20 @@ def sums_over_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sum
     labels = read_labels(X, y)
     owners = check_users(users, len(labels), X=X, y=y)
     budgets = check_user_epsilon(epsilon, owners, is_block=True)
-    part = participating_users(owners, budgets)
+    selected = participating_users(owners, budgets)
     low, _ = check.bounds(model.y_bounds, "y_bounds")
-    _, above = model.domain(origin=low).to_domain(X, labels[part.rows])
+    _, above = model.domain(origin=low).to_domain(X, labels[selected.rows])
     names = python_objects(owners.labels, "users")
+    labels_of_users = selected.for_all_users(selected.users.totals(above))
     return Sums(
         _rule(model, None),
         len(names),
-        int(part.who.sum()),
+        int(selected.who.sum()),
         Fraction(float(budgets.sum())),
         float(budgets.max()),
         _hash_of(budgets),
         (),
-        Owners(names, owners.sizes, budgets, part.for_all_users(part.users.totals(above))),
+        Owners(names, owners.sizes, budgets, labels_of_users),
     )
 
 

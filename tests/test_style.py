@@ -208,12 +208,14 @@ def unclear(source):
     """Names that a source defines with a word that does not say what they are."""
     wrong = []
     for node in ast.walk(ast.parse(source)):
-        name = getattr(node, "name", None)  # of functions, classes and caught errors
-        if isinstance(node, ast.arg):
+        name = None
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.arg):
             name = node.arg
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             name = node.id if isinstance(node, ast.Name) else node.attr
-        if isinstance(name, str) and BANNED & set(re.findall("[a-z]+", name.lower())):
+        if name is not None and BANNED & set(re.findall("[a-z]+", name.lower())):
             wrong.append(f"line {node.lineno}: {name}")
     return wrong
 
@@ -229,7 +231,9 @@ def test_names_say_what_a_thing_is():
 )
 def test_planted_unclear_names_are_noticed(source):
     assert unclear(source)
-    assert not unclear("at = bisect_left(parts)\nx.partial = partition = 1")
+    assert not unclear(
+        "from bisect import bisect_left\nat = bisect_left(parts)\nx.partial = partition = 1"
+    )
 
 
 # --- floors --------------------------------------------------------------------------------------
