@@ -122,9 +122,7 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     1.17
     """
     lam, n_max = check_penalty(lam), check.count(n_max, "n_max")
-    leverage, residual = _worst_people(lam, n_max)
-    rho = largest_scaled_residual(epsilon, delta, leverage)
-    gamma = float(np.min((rho / residual) ** 2))
+    gamma = _smallest_gamma(lam, check.number(epsilon, "epsilon"), check.delta(delta), n_max)
     if not gamma > 0:  # NaN where not even a residual of 0 keeps the budget
         raise ValueError(
             f"lam must be larger for epsilon = {epsilon:g} and delta = {delta:g}; got {lam:g}: "
@@ -179,6 +177,14 @@ def _worst_people(lam: float, n_max: int) -> tuple[Floats, Floats]:
     has_peak = (starts <= lam) & (lam <= ends)  # the fitted value is largest at S = lam
     largest_fitted[has_peak] = np.sqrt(n_max / lam) / 2
     return 1 / (starts + lam), 1 + largest_fitted
+
+
+@lru_cache(maxsize=64)  # rehearsals and audits fit with the same public numbers again and again
+def _smallest_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> float:
+    """Return the least gamma over the cells of S, or NaN."""
+    leverage, residual = _worst_people(lam, n_max)
+    rho = largest_scaled_residual(epsilon, delta, leverage)
+    return float(np.min((rho / residual) ** 2))
 
 
 @lru_cache(maxsize=64)
