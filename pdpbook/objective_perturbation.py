@@ -25,7 +25,7 @@ from pdpbook.noise.laws import PublicNoise, Size, check_points
 from pdpbook.noise.profiles import bisect, largest_true, places
 from pdpbook.participants import (
     Participants,
-    drop_costly_budgets,
+    drop_budgets_costly_for_others,
     fill_in_zeros,
     read_budgets,
     read_records,
@@ -551,7 +551,7 @@ class ObjectivePerturbation(LinearRegressor):
             return float(np.hypot(of_tilt, of_output))
 
         noise_of_tilt, _ = self.prediction_noise(budgets[budgets > 0], d)
-        return drop_costly_budgets(budgets, noise, noise_of_tilt)
+        return drop_budgets_costly_for_others(budgets, noise, noise_of_tilt)
 
     def prediction_noise(self, budgets: Floats, d: int) -> tuple[float, float]:
         """Return the sizes of the tilt's and of the output's noise in a prediction.
@@ -560,8 +560,11 @@ class ObjectivePerturbation(LinearRegressor):
         where there is no noise rate.
         """
         radius = self.radius(d)
-        # eigenvalues of the second moments of rows uniform on the cube, scaled into the row norm
-        moments = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4) * min(1, 3 * radius**2 / d)
+        # second moments of rows uniform on the cube: 1/12 on the diagonal and 1/4 everywhere,
+        # so d - 1 eigenvalues are 1/12 and that of the mean direction is 1/12 + d/4
+        eigenvalues = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4)
+        # the mean of |x|^2 is d/3, and at most radius^2
+        moments = eigenvalues * min(1, 3 * radius**2 / d)
         rate = float(self.minimizer_budgets(budgets).sum()) - radius**2 / self.lam
         if not rate > 0:
             return np.inf, np.inf

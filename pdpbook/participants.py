@@ -218,7 +218,7 @@ def drop_budgets_negligible_in_sum(budgets: Any) -> Any:
     return np.where(all_budgets > largest_negligible, all_budgets, 0.0)
 
 
-def drop_costly_budgets(
+def drop_budgets_costly_for_others(
     budgets: Floats, noise: Callable[[Floats], float], noise_without_solver: float
 ) -> Floats:
     """Return the budgets, with 0 for small ones that would make the noise over a percent larger.

@@ -90,7 +90,7 @@ def affordable_budgets(
     """
     if account is None or not account.leave_out:
         return budgets
-    while True:  # the promise to the others may grow when somebody is left out
+    while True:  # the promise to the others may change when somebody is left out
         promise = guarantee(budgets)
         names = names_in(account, people)
         if promise.n is None or (names is None and promise.n != account.budget.n):

@@ -13,7 +13,7 @@ from pdpbook.audit import audit_mechanism
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.participants import drop_costly_budgets
+from pdpbook.participants import drop_budgets_costly_for_others
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import (
@@ -204,13 +204,13 @@ def test_as_few_as_possible_are_left_out():
     def noise(part, charge=1e-9):
         return 1 / part.sum() + charge / part.min() / part.sum()
 
-    kept = drop_costly_budgets(budgets, noise, noise(budgets, 0.0))
+    kept = drop_budgets_costly_for_others(budgets, noise, noise(budgets, 0.0))
     assert_array_equal(np.flatnonzero(kept == 0), [0, 1, 2])
     levels = np.sort(budgets)
     sizes = [noise(levels[k:]) for k in range(len(levels))]
     assert noise(kept[kept > 0]) <= 1.01 * min(sizes)
     fair = np.full(50, 1e-12)
-    assert_array_equal(drop_costly_budgets(fair, noise, noise(fair, 0.0)), fair)
+    assert_array_equal(drop_budgets_costly_for_others(fair, noise, noise(fair, 0.0)), fair)
 
 
 # ---------------------------------------------------------------- too few people

@@ -19,7 +19,7 @@ from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
     Records,
-    drop_costly_budgets,
+    drop_budgets_costly_for_others,
     fill_in_zeros,
     read_budgets,
     read_records,
@@ -313,7 +313,7 @@ class PDPRidge(LinearRegressor):
         def noise(budgets: Floats) -> float:
             return 1 / self.noise_rate(parameters[above >= budgets.min()], d)
 
-        return drop_costly_budgets(budgets, noise, self.constant(d) / parameters.sum())
+        return drop_budgets_costly_for_others(budgets, noise, self.constant(d) / parameters.sum())
 
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""

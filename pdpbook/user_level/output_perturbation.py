@@ -12,7 +12,7 @@ from pdpbook import Floats, check
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.laws import PublicNoise
-from pdpbook.participants import drop_costly_budgets, fill_in_zeros
+from pdpbook.participants import drop_budgets_costly_for_others, fill_in_zeros
 from pdpbook.release import (
     affordable_budgets,
     all_or_nothing,
@@ -302,7 +302,7 @@ class WeightedOutputPerturbation(LinearPredictor):
             return noise_scale(included, self.charged_norm())
 
         of_exact_solver = noise_scale(budgets[budgets > 0], 0.0)
-        return drop_costly_budgets(budgets, noise_scale_as_solved, of_exact_solver)
+        return drop_budgets_costly_for_others(budgets, noise_scale_as_solved, of_exact_solver)
 
     def domain(self, columns: int) -> BallWithLabels:
         """Return the domain that the public bounds of so many columns define."""
