@@ -310,8 +310,8 @@ class PDPRidge(LinearRegressor):
         above = budgets[budgets > 0]
         parameters = self.privacy_parameters(above, d)
 
-        def noise(budgets: Floats) -> float:
-            return 1 / self.noise_rate(parameters[above >= budgets.min()], d)
+        def noise(included: Floats) -> float:
+            return 1 / self.noise_rate(parameters[above >= included.min()], d)
 
         return drop_budgets_costly_for_others(budgets, noise, self.constant(d) / parameters.sum())
 
