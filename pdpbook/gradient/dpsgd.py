@@ -377,7 +377,8 @@ class DPSGDRegression(LinearRegressor):
                 f"batch_size must be at most the number of people, {name} = {size}; "
                 f"got {self.batch_size}"
             )
-        return self.batch_size / size, self.epochs * -(-size // self.batch_size)
+        steps_of_an_epoch = -(-size // self.batch_size)  # rounded up
+        return self.batch_size / size, self.epochs * steps_of_an_epoch
 
     def calibrated_multiplier(self, epsilon: float, sample_rate: float, steps: int) -> float:
         """Return the noise multiplier that is set, or the smallest that keeps the promise."""

@@ -257,17 +257,15 @@ class PDPRidge(LinearRegressor):
         return at_levels(l2_laplace_eps0, budgets, float(self.delta), d)
 
     def relative_weights(self, parameters: Floats, d: int) -> Floats:
-        """Return the weights of the people but for a common factor."""
-        return self.capped_plan(parameters, d).weights if self.weights == "capped" else parameters
+        """Return the weights of the people but for a common factor, unless they are capped."""
+        return parameters
 
     def noise_rate(self, parameters: Floats, d: int) -> float:
-        """Return the rate eta of the noise: a function of public numbers alone."""
+        """Return the rate eta of the noise, of public numbers alone, unless weights are capped."""
         if self.loss == "huber":  # the noise hides what the solver is off, too
             excess = solver_excess(self.gradient_norm(parameters, d), self.lam)
             w = shares(self.relative_weights(parameters, d))
             return float(np.min(parameters / (w * self.constant(d) + excess)))
-        if self.weights == "capped":
-            return self.capped_plan(parameters, d).eta
         return float(parameters.sum() / self.constant(d))
 
     def constant(self, d: int) -> float:
