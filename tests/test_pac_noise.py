@@ -824,3 +824,8 @@ def test_entries_that_tie_have_one_sign(eps):
     moved = V * [[1.0], [1.0 + eps]]
     for sign in (1, -1):
         assert_allclose(signed(sign * moved), V, atol=1e-9)
+
+
+def test_the_largest_entry_of_each_column_gets_its_sign():
+    """By columns, and the largest one: rows, or the smallest entry, would give other signs."""
+    assert_array_equal(signed(np.array([[1.0, -0.5], [-3.0, 2.0]])), [[-1.0, -0.5], [3.0, 2.0]])
