@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from lab import published
 from pdpbook import pac
 from pdpbook.noise import gaussian_profile
+from pdpbook.pac.rates import GUARD, gain, tangent
 
 RATES = np.array([0.52, 0.55, 0.65, 0.75, 0.85, 0.95, 0.98])
 priors = st.floats(0.5, 0.99)
@@ -274,3 +275,10 @@ def test_targets_outside_are_refused(function, rate):
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=f"^{message}"):
         call()
+
+
+@pytest.mark.parametrize("prior", [0.5001, 0.6, 0.75, 0.9, 0.99])
+def test_the_line_is_rounded_away_from_the_curve(prior):
+    """Rounded down it would promise less than the curve that it stands for."""
+    touch, slope = tangent(prior)
+    assert slope * touch > gain(np.sqrt(touch), prior) * (1 + GUARD / 2)
