@@ -365,6 +365,7 @@ def test_kappa_is_the_penalty_of_the_paper():
     flat = AdaptivePlan(1.0, 1e-6, 1, 100, kappa=1e6)  # a floor of 1e-4 cannot keep any budget
     h = flat.penalty(0.0)
     assert max(ops_profile(flat.draw[0], 1 / h, 1e-6)) <= flat.draw[1]
+    assert max(ops_profile(flat.draw[0], 2 / h, 1e-6)) > flat.draw[1]  # half of it does not
     people = np.random.default_rng(SEED).uniform(-1, 1, (400, 3))
     model = AdaOPS(kappa=2.0, n_max=600, random_state=3).fit(people, people[:, 0])
     assert_allclose(model.lam_ + max(model.release_[0], 0.0), 100.0)
