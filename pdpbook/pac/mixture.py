@@ -1,6 +1,6 @@
 r"""One noise for many people: the cheapest that keeps every ceiling, with a certificate.
 
-What person i does to the output has second moment :math:`C_i`, estimated in `differences`. Among
+What person i does to the output has second moment :math:`C_i`, estimated in `allocation`. Among
 all covariances with :math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is
 the optimum for a single mixture of people, so every mixture is a lower bound. The allowed mean
 squared difference in units of the noise, :math:`\tau` or `snr`, is above 0.
