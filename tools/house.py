@@ -6,6 +6,7 @@ to the floors under it: `tests/test_style.py` holds every module against that.
 
 import importlib
 
+from functions import INSIDE
 from reading import GENERATED, code, table
 
 #: floor -> what it is for, and the folders and modules that stand on it
@@ -69,7 +70,7 @@ def picture(_: object = None) -> str:
         y += 7
         for row in _rows(names.split()):
             for name, x, wide in row:
-                kind = "hs-room" if name.startswith("_") else "hs-door"
+                kind = "hs-room" if name.startswith("_") or name in INSIDE else "hs-door"
                 place = f'x="{x + 1:g}" y="{y:g}" width="{wide - 1:g}" height="{HIGH}"'
                 parts.append(f'<rect {place} rx="3" class="{kind}"/>')
                 middle = f'x="{x + wide / 2:g}" y="{y + 17.5:g}"'
@@ -112,7 +113,7 @@ under it. A test holds the picture against the imports.
 
 :::{figure} ../_static/diagrams/house.*
 :name: fig-house
-:alt: Modules of pdpbook as rooms on nine floors, checks of input at the bottom, exercises on top.
+:alt: Modules of pdpbook as rooms on ten floors, names of people at the bottom, pages on top.
 
 The floors of `pdpbook`. Imports go down only; shaded rooms have a page in {doc}`api`.
 :::
