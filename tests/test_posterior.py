@@ -358,6 +358,13 @@ def test_a_released_norm_counts_between_zero_and_the_bound_without_it():
     assert plan.gamma(500.0, 0.0, largest / 2) > free
 
 
+@pytest.mark.parametrize(("least", "released"), [(0.25, 0.25), (-1e-18, 0.0)])
+def test_the_least_eigenvalue_is_released_down_to_0(least, released):
+    plan = AdaptivePlan(1.0, 1e-6, 2, 100)
+    law = AdaptiveLaw(np.diag([least, 3.0]), np.zeros(2), plan)
+    assert_allclose(law.center + plan.margin, [released], atol=1e-12)
+
+
 def test_kappa_is_the_penalty_of_the_paper():
     plan = AdaptivePlan(1.0, 1e-6, 4, 10_000, kappa=5.0)
     assert_allclose([plan.penalty(z) for z in (-7.0, 0.0, 120.0)], [500.0, 500.0, 380.0])
