@@ -28,13 +28,12 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("page_name", page_names() or ["book/intro.html"])
 
 
-def pytest_itemcollected(item):
-    """With `--dist loadgroup` one process parses the pages, one unpacks, one starts JupyterLab.
-
-    Marked as soon as it is collected: when items may be modified, the groups are already read.
-    """
-    for costly in {"site", "unpacked", "server"} & {*item.fixturenames}:
-        item.add_marker(pytest.mark.xdist_group(costly))
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With `--dist loadgroup` one process parses the pages, one unpacks, one starts JupyterLab."""
+    for item in items:
+        for costly in {"site", "unpacked", "server"} & {*item.fixturenames}:
+            item.add_marker(pytest.mark.xdist_group(costly))
 
 
 @pytest.fixture(scope="session")
