@@ -129,6 +129,7 @@ def test_adaptive_law_samples_from_its_density(people, release_norm):
     other = AdaptiveLaw(law.gram + np.eye(3), law.moment * 0.95, law.plan)
     ratio = np.exp(other.logpdf(draws) - law.logpdf(draws))  # mean 1 when both are densities
     assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(1000)
+    assert law.sample(0, rng=np.random.default_rng(SEED)).shape == (0, draws.shape[1])
 
 
 SETTINGS = [{}, {"kappa": 5.0}, {"calibration": "simple"}]

@@ -90,7 +90,9 @@ def test_a_curve_by_hand_and_what_has_none():
     for refused in (one.to_zcdp, one.to_gaussian):
         with pytest.raises(TypeError, match=r"cannot turn RenyiDP into"):
             refused()
-    with pytest.raises(ValueError, match=r"^orders must be those of the curve, 2, 4, 8; got 2, 4$"):
+    with pytest.raises(
+        ValueError, match=r"^orders must agree: .* 2, 4, 8, and 2, 4 are asked for$"
+    ):
         one.to_renyi([2, 4])
 
 
@@ -210,7 +212,7 @@ def test_curves_add_order_by_order_with_what_has_a_curve():
     mixed = compose(one, pure, GaussianDP(0.5, **ZERO), ZeroConcentratedDP(0.1, **ZERO))
     known = np.array(one.epsilon) + pure.to_renyi(ORDERS).epsilon + ORDERS * (0.125 + 0.1)
     assert_allclose(mixed.epsilon, known, rtol=1e-13)
-    with pytest.raises(ValueError, match=r"^orders must be those of the curve"):
+    with pytest.raises(ValueError, match=r"^orders must agree: .* 2, 4, and 2, 4, 8 are asked for"):
         compose(one, RenyiDP([2, 4], [0.1, 0.1], **ZERO))
     with pytest.raises(TypeError, match=r"cannot turn ApproximateDP into RenyiDP.*to_approximate"):
         compose(one, ApproximateDP(0.1, 1e-6, **ZERO))
@@ -242,7 +244,7 @@ def test_a_budget_binds_at_every_order_and_infinity_binds_nobody():
         account.spend(curve([[0, 0, 0], [1e-9, 1e-9, np.inf]]))
     account.spend(curve([[0, 0, 0], account.remaining[1]]))
     assert_array_equal(account.remaining[1], 0.0)
-    with pytest.raises(ValueError, match=r"^orders must be those of the curve"):
+    with pytest.raises(ValueError, match=r"the curve has 2, 4, 9, and 2, 4, 8 are asked for$"):
         account.spend(RenyiDP([2, 4, 9], [0.1, 0.2, 0.3], **ZERO))
     with pytest.raises(TypeError, match="cannot turn ApproximateDP into RenyiDP"):
         account.spend(ApproximateDP(0.1, 1e-6, **ZERO))

@@ -456,8 +456,8 @@ class RenyiDP(Promise):
         """Return this promise, or raise if the orders are not its grid."""
         if orders is not None and not np.array_equal(check_orders(orders), self.orders):
             raise ValueError(
-                f"orders must be those of the curve, {_listed(self.orders)}; got "
-                f"{_listed(check_orders(orders))}"
+                f"orders must agree: the curve has {_listed(self.orders)}, and "
+                f"{_listed(check_orders(orders))} are asked for"
             )
         return self
 

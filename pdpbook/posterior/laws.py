@@ -125,7 +125,8 @@ class AdaptiveLaw:
         draws = np.empty((count, len(self.moment)))
         for k in range(count):
             draws[k] = self.posterior(lam[k], gammas[k]).sample(rng=rng)
-        return np.column_stack([released, draws]).reshape(*shape, -1)
+        points = np.column_stack([released, draws])
+        return points.reshape(*shape, points.shape[1])
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., m); returns shape (...)."""
