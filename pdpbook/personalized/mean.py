@@ -71,10 +71,11 @@ class PersonalizedMean(MeanRegressor):
         Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
         that is not the holder of the data, clip.
     noise : {"laplace", "grid"}, default "laplace"
-        Floats, or whole numbers, whose promise no rounding touches. With a `random_state` of None
-        every bit of the latter comes from the operating system.
+        Law of the noise: Laplace in floats, or in whole numbers, where no rounding touches the
+        promise. With a `random_state` of None every bit of the latter is the operating system's.
     grid : int, default 1024
-        Public number G of whole steps, for ``noise="grid"``; up to 65,536.
+        Public number of whole steps in a unit of the domain, and weight of the largest budget,
+        with ``noise="grid"``: G, up to 65,536.
 
     Attributes
     ----------

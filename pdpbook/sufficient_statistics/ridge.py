@@ -149,8 +149,9 @@ class SufficientStatisticsRidge(LinearRegressor):
     delta : float, default 0.0
         Failure probability: in (0, 1) for Gaussian noise, else 0: the others never fail.
     noise : {"laplace", "gaussian", "grid"}, default "laplace"
-        A pure promise, or a Gaussian one; or a pure promise which no rounding touches. With a
-        `random_state` of None every bit of the last comes from the operating system.
+        Law of the noise: Laplace for a pure promise, Gaussian, or Laplace in whole numbers, where
+        no rounding touches the promise. With a `random_state` of None every bit of the last is the
+        operating system's.
     centered : bool, default False
         Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, with :math:`\sum w\tilde x` and
         :math:`\sum wy`, and compute :math:`\hat S` and :math:`\hat b` from them: less noise.
@@ -158,8 +159,8 @@ class SufficientStatisticsRidge(LinearRegressor):
         Public :math:`s` of `statistics_constant`, with its default: a large one is for the moment,
         a small one for the matrix.
     grid : int, default 1024
-        Public number G of whole steps in a unit of the domain, and weight of the largest budget,
-        for ``noise="grid"``; up to 65,536.
+        Public number of whole steps in a unit of the domain, and weight of the largest budget,
+        with ``noise="grid"``: G, up to 65,536.
 
     Attributes
     ----------
