@@ -160,7 +160,7 @@ class PersonalizedMean(MeanRegressor):
             self.noise_ = public_noise(law)
         return self
 
-    def law(self, people: Participants) -> L2Laplace | WholeNumbers:
+    def law(self, people: Participants) -> Any:
         """Return the exact distribution of the release on [-1, 1]: the theorem."""
         if self.noise == "grid":
             return grid_law(people, self.grid)
@@ -184,7 +184,7 @@ class PersonalizedMean(MeanRegressor):
         """Return the domain of the labels, whatever the columns are."""
         return Labels(y_bounds=self.y_bounds, clip=self.clip)
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace | WholeNumbers:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
         """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
 
         Its center is what would be released without noise. With ``noise="grid"`` it is a law of
