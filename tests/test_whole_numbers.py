@@ -543,7 +543,7 @@ def test_public_noise_is_that_of_the_law():
     error = (z**2).std() / np.sqrt(len(z))
     assert abs((z**2).mean() - variance) < 5 * error  # one alarm in a million
     (rate,) = law.rates
-    assert_allclose(model.noise_.rate, float(rate / law.steps[0]))
+    assert_allclose(1 / model.noise_.scale, float(rate / law.steps[0]))
 
 
 def test_variance_is_below_that_of_laplace_noise_and_a_small_rate_comes_near():

@@ -81,7 +81,8 @@ class PersonalizedMean(MeanRegressor):
     ----------
     noise_ : PublicNoise
         ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
-        With ``noise="grid"`` the rate is that of whole steps, for each unit of the domain.
+        With ``noise="grid"`` the scale is one over the rate of whole steps, a unit of the domain,
+        and ``noise_.rate`` is None.
     mean_ : float, in your units
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
@@ -234,6 +235,6 @@ def public_noise(law: L2Laplace | WholeNumbers) -> PublicNoise:
     """Return the noise on the mean, as far as it is public: all of it."""
     if isinstance(law, WholeNumbers):
         scale, variance = float(law.scale[0]), law.variance[:, None]
-        return PublicNoise(rate=1 / scale, scale=scale, covariance=variance)
+        return PublicNoise(scale=scale, covariance=variance)
     eta = float(law.eta)
     return PublicNoise(rate=eta, scale=1 / eta, covariance=np.array([[2 / eta**2]]))
