@@ -509,6 +509,8 @@ def test_who_has_less_than_a_step_takes_no_part_and_is_promised_nothing():
         assert_array_equal(model.guarantee_.epsilon, [4.0, 0.0, 1.0])
     mean().fit(y[:, None], y, epsilon=epsilon, account=account)
     assert_array_equal(account.remaining, [0.0, 0.9, 0.0])
+    outside = np.array([1.0, 99.0, 0.5])  # nobody looks at who takes no part
+    assert mean(random_state=0).fit(y[:, None], outside, epsilon=epsilon).mean_ is not None
     flipped = [mean().output_law(y[:, None], np.array([1.0, v, 0.5]), epsilon=epsilon) for v in y]
     assert flipped[0].center == flipped[1].center
 

@@ -148,6 +148,7 @@ class PersonalizedMean(MeanRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
+            budgets = self.drop_small_budgets(budgets)
             guarantee = self.guarantee(budgets)
 
             domain = self.domain(records.columns)
@@ -169,17 +170,18 @@ class PersonalizedMean(MeanRegressor):
         return L2Laplace(mean, self.noise_rate(people.budgets))
 
     def guarantee(self, budgets: Floats) -> PureDP:
-        """Return the promise to everybody, of their budgets, shape (n,).
-
-        On a grid, whoever has not the budget for one whole step takes no part, and is promised 0.
-        """
-        if self.noise == "grid":
-            budgets = drop_budgets_below_a_step(budgets, self.grid)
+        """Return the promise to everybody, of their budgets, shape (n,)."""
         return PureDP(budgets, neighbors="replace-one")
 
     def noise_rate(self, budgets: Floats) -> float:
         """Return the rate of the noise: a function of public numbers alone."""
         return float(budgets.sum() / 2)
+
+    def drop_small_budgets(self, budgets: Floats) -> Floats:
+        """Return the budgets, on a grid with 0 for those that do not buy one whole step."""
+        if self.noise == "grid":
+            return drop_budgets_below_a_step(budgets, self.grid)
+        return budgets
 
     def domain(self, columns: int) -> Labels:
         """Return the domain of the labels, whatever the columns are."""
@@ -196,7 +198,8 @@ class PersonalizedMean(MeanRegressor):
         self.check_settings()
         records = read_label_records(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
-        return self.law(records.participants(domain, records.budgets(epsilon)))
+        budgets = self.drop_small_budgets(records.budgets(epsilon))
+        return self.law(records.participants(domain, budgets))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.

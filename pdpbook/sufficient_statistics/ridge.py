@@ -277,6 +277,7 @@ class SufficientStatisticsRidge(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
+            budgets = self.drop_small_budgets(budgets)
             guarantee = self.guarantee(budgets)
 
             domain = self.domain(records.columns)
@@ -322,12 +323,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         return WholeNumbers(center, rates, steps)
 
     def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
-        """Return the promise to everybody, of their budgets, shape (n,).
-
-        On a grid, whoever has not the budget for one whole step takes no part, and is promised 0.
-        """
-        if self.noise == "grid":
-            budgets = drop_budgets_below_a_step(budgets, self.grid)
+        """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         kind = GaussianDP if self.noise == "gaussian" else PureDP
         return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
@@ -379,6 +375,12 @@ class SufficientStatisticsRidge(LinearRegressor):
             np.array([coef for coef, _ in lines]), np.array([intercept for _, intercept in lines])
         )
 
+    def drop_small_budgets(self, budgets: Floats) -> Floats:
+        """Return the budgets, on a grid with 0 for those that do not buy one whole step."""
+        if self.noise == "grid":
+            return drop_budgets_below_a_step(budgets, self.grid)
+        return budgets
+
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""
         return Cube(
@@ -402,7 +404,8 @@ class SufficientStatisticsRidge(LinearRegressor):
         self.check_settings()
         records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
-        return self.law(records.participants(domain, records.budgets(epsilon)))
+        budgets = self.drop_small_budgets(records.budgets(epsilon))
+        return self.law(records.participants(domain, budgets))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
