@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from pdpbook import Floats, check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise, RenyiDP
+from pdpbook.noise.whole_numbers import Randomness
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -27,7 +29,7 @@ def release(
     law: Any,
     guarantee: Promise,
     account: BudgetAccount | None,
-    rng: np.random.Generator,
+    rng: Randomness,
     *,
     people: Any,
     pure: PureDP | None = None,
@@ -159,3 +161,9 @@ def generator_from(random_state: Any) -> np.random.Generator:
             f"got {random_state!r}"
         )
     return np.random.default_rng(random_state)
+
+
+def whole_number_source(random_state: Any) -> Randomness:
+    """Return the source of draws in whole numbers: of None, every bit of the operating system."""
+    rng = generator_from(random_state)
+    return random.SystemRandom() if random_state is None else rng

@@ -380,6 +380,9 @@ def refuse_mechanism(model: Any) -> None:
     elif needs is None and getattr(model, "weights", "") == "capped":
         this += " with weights='capped'"
         needs = "the budgets of all people before it weighs one", "weights='proportional'"
+    elif needs is None and getattr(model, "noise", "") == "grid":
+        this += " with noise='grid'"
+        needs = "the largest of all budgets before it rounds a weight", "noise='laplace'"
     if needs is not None:
         raise TypeError(
             f"{this} cannot be fitted from Sums: it needs {needs[0]}. Sums suffice for {needs[1]}"

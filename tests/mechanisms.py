@@ -67,6 +67,7 @@ HUBER = {"loss": "huber"}
 DELTA = {"delta": 1e-6}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
+GRID = {"noise": "grid"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
@@ -96,8 +97,13 @@ MECHANISMS = [
         PersonalizedMean,
         "replace-one",
         "mean_",
-        thrifty=[{}],
-        sound={"PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True)},
+        small=[{}, GRID],
+        checked=[{}, GRID],
+        thrifty=[{}, GRID],
+        sound={
+            "PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True),
+            "PersonalizedMean, grid": Trial(PersonalizedMean(**GRID), FLIP, tight=True),
+        },
         page={"personalized_mean": PersonalizedMean()},
     ),
     Mechanism(
@@ -127,12 +133,19 @@ MECHANISMS = [
         SufficientStatisticsRidge,
         "replace-one",
         "release_ gram_ moment_ coef_ intercept_ n_features_in_",
-        small=[dict(lam=0.5)],
-        checked=[dict(lam=1e-4, centered=True, **LINE), dict(lam=1e-4, **RICH, **GAUSSIAN)],
+        small=[dict(lam=0.5), dict(lam=0.5, centered=True, **GRID)],
+        checked=[
+            dict(lam=1e-4, centered=True, **LINE),
+            dict(lam=1e-4, **RICH, **GAUSSIAN),
+            dict(lam=1e-4, **LINE, **GRID),
+        ],
         sound={
             "SufficientStatisticsRidge": Trial(SufficientStatisticsRidge(), sums.NULL, tight=True),
             "SufficientStatisticsRidge, Gaussian": Trial(
                 SufficientStatisticsRidge(**sums.GAUSSIAN), sums.NULL
+            ),
+            "SufficientStatisticsRidge, grid": Trial(
+                SufficientStatisticsRidge(**GRID), sums.NULL, tight=True
             ),
         },
     ),

@@ -652,7 +652,11 @@ BAD_SETTINGS = [
     ({"lam": 0.0}, ValueError, "lam must be finite and above 0; got 0"),
     ({"lam": [1.0]}, ValueError, "lam must be a single number"),
     ({"lam": "1"}, TypeError, "lam must be a number"),
-    ({"noise": "gauss"}, ValueError, "noise must be one of 'laplace', 'gaussian'; got 'gauss'"),
+    (
+        {"noise": "gauss"},
+        ValueError,
+        "noise must be one of 'laplace', 'gaussian', 'grid'; got 'gauss'",
+    ),
     ({"noise": "gaussian"}, ValueError, "delta must be above 0 and below 1 with noise='gaussian'"),
     ({"noise": "gaussian", "delta": 1.0}, ValueError, "delta must be at least 0 and below 1"),
     ({"delta": -1e-6}, ValueError, "delta must be at least 0 and below 1"),

@@ -244,6 +244,10 @@ CHOICE = {
         "SufficientStatisticsRidge GradientDescentRidge",
         "personalized/sums",
     ),
+    "the same, and noise without floats": (
+        "PersonalizedMean SufficientStatisticsRidge",
+        "synthesis/whole_numbers",
+    ),
     "one promise for all, and who takes part is secret, too": (
         "AdaSSP AdaOPS",
         "per_instance/adaops",

@@ -297,7 +297,8 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "loss": ["square", "huber"],
         "weights": ["proportional", "capped"],
     },
-    "PersonalizedMean": COMMON,
+    "PersonalizedMean": COMMON
+    | {"noise": ["laplace", "grid"], "grid": [1024, also(16, noise="grid")]},
     "SampledRidge": CUBE
     | PROVED
     | {
@@ -311,7 +312,8 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
     "SufficientStatisticsRidge": CUBE
     | {
         "delta": [0.0, also(1e-5, **GAUSSIAN), also(1e-3, **GAUSSIAN | {"delta": 1e-3})],
-        "noise": ["laplace", also("gaussian", **GAUSSIAN)],
+        "noise": ["laplace", also("gaussian", **GAUSSIAN), "grid"],
+        "grid": [1024, also(16, noise="grid")],
         "centered": [False, True],
         "scale": [None, 3.0],
     },

@@ -30,7 +30,8 @@ from plants.plant import Pair, Trial
 
 RECORD = Path(__file__).with_name("alarms.csv")
 SEEDS = {"density": 300, "counts": 20, "attack": 20}
-SLOW = {"AdaOPS": 2000, "AdaOPS, norm": 2000}  # releases; each draw calibrates anew
+#: releases; each draw calibrates anew, or is made of whole numbers
+SLOW = {"AdaOPS": 2000, "AdaOPS, norm": 2000, "SufficientStatisticsRidge, grid": 2000}
 BEYOND = {"TwoStageGWARegression"}  # no count of releases refutes a promise of 40 nats
 UNIT = {"personalized", "objective_perturbation", "sufficient_statistics", "gradient"}
 

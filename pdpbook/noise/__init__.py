@@ -28,3 +28,4 @@ from pdpbook.noise.profiles import (
     l2_laplace_eps0,
     l2_laplace_profile,
 )
+from pdpbook.noise.whole_numbers import WholeNumbers, discrete_variance, whole_weights

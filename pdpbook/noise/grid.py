@@ -1,9 +1,8 @@
-"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers."""
+"""Releases on a public grid: a finished answer rounded to it, with discrete Laplace noise."""
 
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
 from pdpbook.noise.laws import check_points, check_size, check_step, keep
+from pdpbook.noise.whole_numbers import Randomness, check_source, draw_discrete_laplace
 
 Integers = NDArray[np.int64]
-Randomness = np.random.Generator | random.SystemRandom
 
 #: whole numbers up to here are floats, and so are their products with a power of two
 LARGEST_INTEGER = 2**53
@@ -42,63 +41,17 @@ def sample_discrete_laplace(
         A ``SystemRandom`` takes every bit from the operating system.
     """
     exact_rate = _rate(rate, "rate")
-    if not isinstance(rng, random.SystemRandom):
-        check.rng(rng)
+    check_source(rng)
     if size is None:
-        return _draw(exact_rate, rng)
+        return _limited(draw_discrete_laplace(exact_rate, rng))
     draws = check.count(size, "size", minimum=0)
-    return np.array([_draw(exact_rate, rng) for _ in range(draws)], dtype=np.int64)
-
-
-def _draw(rate: Fraction, rng: Randomness) -> int:
-    """Return one draw: a size, then a sign; with a sign of its own, 0 would count twice."""
-    s = rate.numerator
-    t = rate.denominator
-    while True:
-        u = _uniform_below(t, rng)
-        if not _coin(u, t, rng):
-            continue
-        v = 0
-        while _coin(1, 1, rng):
-            v += 1
-        size = (u + t * v) // s  # u + t v is geometric with factor e^(-1/t)
-        is_negative = _uniform_below(2, rng) == 1
-        if size == 0 and is_negative:
-            continue  # 0 was already counted, with the other sign
-        return _limited(-size if is_negative else size)
+    drawn = [_limited(draw_discrete_laplace(exact_rate, rng)) for _ in range(draws)]
+    return np.array(drawn, dtype=np.int64)
 
 
 def _limited(steps: int) -> int:
     """Return a number of steps, cut off at `LARGEST_INTEGER`."""
     return max(-LARGEST_INTEGER, min(LARGEST_INTEGER, steps))
-
-
-def _coin(u: int, t: int, rng: Randomness) -> bool:
-    """Return True with probability exp(-u / t), for u <= t.
-
-    Trial k = 1, 2, ... succeeds with probability g / k, where g = u / t. The first k trials all
-    succeed with probability g^k / k!, so the first failure is at an odd k with probability
-    1 - g + g^2 / 2! - g^3 / 3! + ... = exp(-g).
-    """
-    k = 1
-    while _uniform_below(k * t, rng) < u:
-        k += 1
-    return k % 2 == 1
-
-
-def _uniform_below(m: int, rng: Randomness) -> int:
-    """Return one of 0, ..., m - 1, each with the same probability."""
-    if isinstance(rng, random.SystemRandom):
-        return rng.randrange(m)
-    if m <= 2**62:
-        return int(rng.integers(m))
-    bits = m.bit_length()
-    whole_bytes = (bits + 7) // 8
-    spare_bits = -bits % 8
-    while True:  # the chance of `m` or more is below a half
-        candidate = int.from_bytes(rng.bytes(whole_bytes), "big") >> spare_bits
-        if candidate < m:
-            return candidate
 
 
 def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float = 0.0) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,14 @@ from pdpbook import Floats, check
 from pdpbook.domains import Labels
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
-from pdpbook.noise import L2Laplace
+from pdpbook.noise import L2Laplace, WholeNumbers, whole_weights
 from pdpbook.noise.laws import PublicNoise
+from pdpbook.noise.whole_numbers import (
+    check_grid_of,
+    drop_budgets_below_a_step,
+    exact_budget,
+    rounded_to_steps,
+)
 from pdpbook.participants import Participants, read_budgets, read_label_records
 from pdpbook.release import (
     affordable_budgets,
@@ -20,9 +27,12 @@ from pdpbook.release import (
     check_account,
     generator_from,
     release,
+    whole_number_source,
 )
 from pdpbook.sums import Sums, sums_over_records
 from pdpbook.tables import refuse_small_table
+
+GRID = 1024
 
 
 class PersonalizedMean(MeanRegressor):
@@ -36,6 +46,18 @@ class PersonalizedMean(MeanRegressor):
     person i moves the weighted mean by at most :math:`2w_i`. Statement ``thm-pdp-op`` with the mean
     for the minimizer; chapter *personalized/pdp_op*.
 
+    With ``noise="grid"`` labels and weights become whole numbers, G steps to a unit of the domain
+    and G for the largest budget, before they are added up, and the noise is a whole number of
+    steps, drawn without floats:
+
+    .. math:: \frac{1}{G\sum_j a_j}\Bigl(\sum_i a_i v_i + Z\Bigr), \qquad
+              a_i = \Bigl\lfloor G\,\frac{\varepsilon_i}{\max_j\varepsilon_j}\Bigr\rfloor,\quad
+              v_i = \Bigl\lfloor G y_i + \tfrac12\Bigr\rfloor,\quad
+              P(Z=k)\propto e^{-r|k|},\quad r = \frac{\max_j\varepsilon_j}{2G^2} .
+
+    Person i loses at most :math:`2Gra_i\le\varepsilon_i`. Statement ``thm-grid-sums``, chapter
+    *synthesis/whole_numbers*.
+
     Parameters
     ----------
     epsilon : float or array_like, default 1.0
@@ -48,11 +70,19 @@ class PersonalizedMean(MeanRegressor):
     clip : bool, default False
         Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
         that is not the holder of the data, clip.
+    noise : {"laplace", "grid"}, default "laplace"
+        Law of the noise: Laplace in floats, or in whole numbers, where no rounding touches the
+        promise. With a `random_state` of None every bit of the latter is the operating system's.
+    grid : int, default 1024
+        Public number of whole steps in a unit of the domain, and weight of the largest budget,
+        with ``noise="grid"``: G, up to 65,536.
 
     Attributes
     ----------
     noise_ : PublicNoise
         ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
+        With ``noise="grid"`` the scale is one over the rate of whole steps, a unit of the domain,
+        and ``noise_.rate`` is None.
     mean_ : float, in your units
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
@@ -72,14 +102,21 @@ class PersonalizedMean(MeanRegressor):
         random_state: int | np.random.Generator | None = None,
         y_bounds: ArrayLike = (-1.0, 1.0),
         clip: bool = False,
+        noise: str = "laplace",
+        grid: int = GRID,
     ) -> None:
         self.epsilon = epsilon
         self.random_state = random_state
         self.y_bounds = y_bounds
         self.clip = clip
+        self.noise = noise
+        self.grid = grid
 
     def check_settings(self) -> None:
-        check.settings(self, y_bounds=check.bounds, clip=check.flag)
+        check.settings(
+            self, y_bounds=check.bounds, clip=check.flag, noise=check.one_of("laplace", "grid")
+        )
+        check_grid_of(self.noise, self.grid, GRID)
 
     def fit(
         self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
@@ -103,28 +140,32 @@ class PersonalizedMean(MeanRegressor):
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
-        rng = generator_from(self.random_state)
+        source = whole_number_source if self.noise == "grid" else generator_from
+        rng = source(self.random_state)
         with all_or_nothing(self):
             records = read_label_records(self, X, y, epsilon_as_passed)
             refuse_small_table(records.n)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
+            budgets = self.drop_small_budgets(budgets)
             guarantee = self.guarantee(budgets)
 
             domain = self.domain(records.columns)
             law = self.law(records.participants(domain, budgets))
             mean = release(law, guarantee, account, rng, people=records)
 
+            if isinstance(law, WholeNumbers):
+                mean = law.to_domain(mean)
             self.mean_ = domain.to_user_units(mean[0])
             self.guarantee_ = guarantee
-            eta = float(law.eta)
-            variance = np.array([[2 / eta**2]])
-            self.noise_ = PublicNoise(rate=eta, scale=1 / eta, covariance=variance)
+            self.noise_ = public_noise(law)
         return self
 
-    def law(self, people: Participants) -> L2Laplace:
+    def law(self, people: Participants) -> Any:
         """Return the exact distribution of the release on [-1, 1]: the theorem."""
+        if self.noise == "grid":
+            return grid_law(people, self.grid)
         (mean,) = people.average(self.statistic, people.budgets)
         return L2Laplace(mean, self.noise_rate(people.budgets))
 
@@ -136,21 +177,29 @@ class PersonalizedMean(MeanRegressor):
         """Return the rate of the noise: a function of public numbers alone."""
         return float(budgets.sum() / 2)
 
+    def drop_small_budgets(self, budgets: Floats) -> Floats:
+        """Return the budgets, on a grid with 0 for those that do not buy one whole step."""
+        if self.noise == "grid":
+            return drop_budgets_below_a_step(budgets, self.grid)
+        return budgets
+
     def domain(self, columns: int) -> Labels:
         """Return the domain of the labels, whatever the columns are."""
         return Labels(y_bounds=self.y_bounds, clip=self.clip)
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
         """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
 
-        Its center is what would be released without noise.
+        Its center is what would be released without noise. With ``noise="grid"`` it is a law of
+        whole numbers, and its ``to_domain`` says what they stand for.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         records = read_label_records(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
-        return self.law(records.participants(domain, records.budgets(epsilon)))
+        budgets = self.drop_small_budgets(records.budgets(epsilon))
+        return self.law(records.participants(domain, budgets))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
@@ -173,3 +222,22 @@ class PersonalizedMean(MeanRegressor):
     def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
         """Return the weight with which each person is added up by `sums`: their budget."""
         return budgets
+
+
+def grid_law(people: Participants, grid: int) -> WholeNumbers:
+    """Return the exact distribution of the whole sum of `thm-grid-sums`."""
+    weights = whole_weights(people.budgets, grid)
+    labels = rounded_to_steps(people.y, grid, -1)
+    center = int(weights @ labels)
+    farthest = 2 * grid  # steps between the labels -1 and 1
+    rate = exact_budget(people.budgets.max()) / (grid * farthest)
+    return WholeNumbers((center,), (rate,), (Fraction(1, grid * int(weights.sum())),))
+
+
+def public_noise(law: L2Laplace | WholeNumbers) -> PublicNoise:
+    """Return the noise on the mean, as far as it is public: all of it."""
+    if isinstance(law, WholeNumbers):
+        scale, variance = float(law.scale[0]), law.variance[:, None]
+        return PublicNoise(scale=scale, covariance=variance)
+    eta = float(law.eta)
+    return PublicNoise(rate=eta, scale=1 / eta, covariance=np.array([[2 / eta**2]]))

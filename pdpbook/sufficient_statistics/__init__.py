@@ -4,6 +4,7 @@ A penalty only enters afterwards: one release serves all. `personalized` has noi
 """
 
 from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale
+from pdpbook.sufficient_statistics.grid_sums import farthest_records
 from pdpbook.sufficient_statistics.ridge import (
     RidgePath,
     SufficientStatisticsRidge,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -13,9 +14,10 @@ from pdpbook import Floats, check
 from pdpbook.domains import Cube
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.linear import LinearRegressor
-from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.noise import ProductLaw, WholeNumbers, gaussian_mu
 from pdpbook.noise.laws import PublicNoise
 from pdpbook.noise.profiles import at_levels
+from pdpbook.noise.whole_numbers import check_grid_of, drop_budgets_below_a_step
 from pdpbook.participants import (
     Participants,
     fill_in_zeros,
@@ -29,10 +31,13 @@ from pdpbook.release import (
     check_account,
     generator_from,
     release,
+    whole_number_source,
 )
+from pdpbook.sufficient_statistics.grid_sums import grid_law
 from pdpbook.sums import Sums, sums_over_records
 
 NOISES = ("laplace", "gaussian")
+GRID = 1024
 
 
 def statistics_constant(
@@ -113,6 +118,14 @@ class SufficientStatisticsRidge(LinearRegressor):
     is :math:`\beta` or :math:`\sigma`; the constants are those of `statistics_constant`. Statements
     ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter *personalized/sums*.
 
+    With ``noise="grid"`` features, labels and weights become whole numbers before they are added
+    up, and the noise is Laplace noise of whole numbers, drawn without floats. With
+    :math:`a_i=\lfloor G\varepsilon_i/\max_j\varepsilon_j\rfloor` and :math:`D_G` from
+    `farthest_records` person i loses at most
+    :math:`a_i\max_j\varepsilon_j/G\le\varepsilon_i`, and
+    :math:`\beta = GD_G/(\max_j\varepsilon_j\sum_ja_j)`. Statement ``thm-grid-sums`` (ours), chapter
+    *synthesis/whole_numbers*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -134,15 +147,20 @@ class SufficientStatisticsRidge(LinearRegressor):
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one: it counts in d, and is penalized.
     delta : float, default 0.0
-        Failure probability: in (0, 1) for Gaussian noise, 0 for Laplace noise, which never fails.
-    noise : {"laplace", "gaussian"}, default "laplace"
-        A pure promise, or a Gaussian one.
+        Failure probability: in (0, 1) for Gaussian noise, else 0: the others never fail.
+    noise : {"laplace", "gaussian", "grid"}, default "laplace"
+        Law of the noise: Laplace for a pure promise, Gaussian, or Laplace in whole numbers, where
+        no rounding touches the promise. With a `random_state` of None every bit of the last is the
+        operating system's.
     centered : bool, default False
         Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, with :math:`\sum w\tilde x` and
         :math:`\sum wy`, and compute :math:`\hat S` and :math:`\hat b` from them: less noise.
     scale : float, optional
         Public :math:`s` of `statistics_constant`, with its default: a large one is for the moment,
         a small one for the matrix.
+    grid : int, default 1024
+        Public number of whole steps in a unit of the domain, and weight of the largest budget,
+        with ``noise="grid"``: G, up to 65,536.
 
     Attributes
     ----------
@@ -189,6 +207,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         noise: str = "laplace",
         centered: bool = False,
         scale: float | None = None,
+        grid: int = GRID,
     ) -> None:
         self.lam = lam
         self.epsilon = epsilon
@@ -201,6 +220,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         self.noise = noise
         self.centered = centered
         self.scale = scale
+        self.grid = grid
 
     def check_settings(self) -> None:
         check.settings(
@@ -211,18 +231,19 @@ class SufficientStatisticsRidge(LinearRegressor):
             bounds=check.pairs,
             fit_intercept=check.flag,
             delta=partial(check.delta, zero=True),
-            noise=check.one_of(*NOISES),
+            noise=check.one_of(*NOISES, "grid"),
             centered=check.flag,
             scale=check.optional(check.scale),
         )
+        check_grid_of(self.noise, self.grid, GRID)
         if self.noise == "gaussian" and self.delta == 0:
             raise ValueError(
                 "delta must be above 0 and below 1 with noise='gaussian'; got 0. "
                 "Gaussian noise keeps no pure promise: noise='laplace' does"
             )
-        if self.noise == "laplace" and self.delta > 0:
+        if self.noise != "gaussian" and self.delta > 0:
             raise ValueError(
-                f"delta must be 0 with noise='laplace', which never fails; got {self.delta:g}"
+                f"delta must be 0 with noise={self.noise!r}, which never fails; got {self.delta:g}"
             )
 
     def fit(
@@ -249,17 +270,21 @@ class SufficientStatisticsRidge(LinearRegressor):
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         check_account(account)
-        rng = generator_from(self.random_state)
+        source = whole_number_source if self.noise == "grid" else generator_from
+        rng = source(self.random_state)
         with all_or_nothing(self):
             records = read_records(self, X, y, epsilon_as_passed)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
+            budgets = self.drop_small_budgets(budgets)
             guarantee = self.guarantee(budgets)
 
             domain = self.domain(records.columns)
             law = self.law(records.participants(domain, budgets))
             released = release(law, guarantee, account, rng, people=records)
+            if isinstance(law, WholeNumbers):
+                released = law.to_domain(released)
 
             all_sums = self.insert_public_sums(released, domain.d)
             self.gram_, self.moment_ = matrix_and_moment(all_sums, domain.d, self.centered)
@@ -269,8 +294,10 @@ class SufficientStatisticsRidge(LinearRegressor):
             self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first is on the diagonal
         return self
 
-    def law(self, people: Participants) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw | WholeNumbers:
         """Return the exact distribution of the released sums: the theorem."""
+        if self.noise == "grid":
+            return self.whole_law(people)
         parameters, d = self.privacy_parameters(people.budgets), people.d
         (center,) = people.average(self.statistic, parameters)
         with np.errstate(over="ignore"):
@@ -281,15 +308,29 @@ class SufficientStatisticsRidge(LinearRegressor):
             center, scale = np.delete(center, known), np.delete(scale, known)
         return ProductLaw(center, scale, self.noise)
 
+    def whole_law(self, people: Participants) -> WholeNumbers:
+        """Return the exact distribution of the released sums in whole numbers."""
+        s = label_scale(people.d, "laplace", self.centered, self.scale)
+        exact_scale = Fraction(repr(float(s)))
+        law = grid_law(people, self.grid, centered=self.centered, scale=exact_scale)
+        if not self.fit_intercept:
+            return law
+        known, _ = public_sums(people.d, self.centered)
+        unknown = np.setdiff1d(np.arange(len(law.center)), known)  # no noise on what is public
+        center, rates, steps = (
+            tuple(entries[k] for k in unknown) for entries in (law.center, law.rates, law.steps)
+        )
+        return WholeNumbers(center, rates, steps)
+
     def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
-        kind = PureDP if self.noise == "laplace" else GaussianDP
+        kind = GaussianDP if self.noise == "gaussian" else PureDP
         return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""
-        if self.noise == "laplace":
+        if self.noise != "gaussian":
             return budgets
         return at_levels(gaussian_mu, budgets, float(self.delta))
 
@@ -334,6 +375,12 @@ class SufficientStatisticsRidge(LinearRegressor):
             np.array([coef for coef, _ in lines]), np.array([intercept for _, intercept in lines])
         )
 
+    def drop_small_budgets(self, budgets: Floats) -> Floats:
+        """Return the budgets, on a grid with 0 for those that do not buy one whole step."""
+        if self.noise == "grid":
+            return drop_budgets_below_a_step(budgets, self.grid)
+        return budgets
+
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""
         return Cube(
@@ -344,17 +391,21 @@ class SufficientStatisticsRidge(LinearRegressor):
             clip=self.clip,
         )
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
+    def output_law(
+        self, X: Any, y: Any = None, *, epsilon: Any = None
+    ) -> ProductLaw | WholeNumbers:
         """Exact law of `release_` on the domain, from which `fit` draws. NOT private: for audits.
 
-        Its center is what would be released without noise.
+        Its center is what would be released without noise. With ``noise="grid"`` it is a law of
+        whole numbers, and its ``to_domain`` says what they stand for.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
-        return self.law(records.participants(domain, records.budgets(epsilon)))
+        budgets = self.drop_small_budgets(records.budgets(epsilon))
+        return self.law(records.participants(domain, budgets))
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
