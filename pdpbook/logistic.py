@@ -73,6 +73,11 @@ def logistic_loss_bound(weights: ArrayLike, rate: float, curvature: float) -> An
     curvature : float
         :math:`\kappa=R^2/(2\lambda)`.
 
+    Returns
+    -------
+    float or ndarray, shape of `weights`
+        In nats.
+
     Examples
     --------
     >>> logistic_loss_bound([0.5, 0.5], 2.0, 1.0), logistic_loss_bound([0.5], 1.0, 1.0).round(4)
@@ -369,9 +374,9 @@ class LogisticObjectivePerturbation(LinearClassifier):
     random_state : None, int or Generator, default None
         None for every real release. The same integer repeats the noise on the next data set, and
         the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
-    classes : pair of labels
-        Both classes, in any order: two numbers, two words, or two booleans. Public, and never read
-        from the data, so None is refused: data may hold one class alone, and no third label.
+    classes : pair of labels, default None
+        The two public labels of the logistic loss, in any order: numbers, words or booleans. They
+        are never read from the data, so None is refused. Data may hold one of them alone.
     clip : bool, default False
         Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
         that is not the holder of the data, clip. A label outside of `classes` raises all the same.
