@@ -38,7 +38,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Predict the likelier class, ``classes_[1]`` above log-odds of 0, shape (n,)."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        is_second = self.decision_function(X) > 0
+        return self.classes_[is_second.astype(int)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return what the released log-odds say of each class, shape (n, 2).

@@ -441,7 +441,6 @@ class LogisticObjectivePerturbation(LinearClassifier):
         check.settings(
             self,
             lam=check.penalty,
-            classes=check.classes,
             clip=check.flag,
             bounds=check.pairs,
             fit_intercept=check.flag,
@@ -472,8 +471,8 @@ class LogisticObjectivePerturbation(LinearClassifier):
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
+        classes = check.classes(self.classes, "classes")
         with all_or_nothing(self):
-            classes = check.classes(self.classes, "classes")
             records = read_records(self, X, signs_of_labels(y, classes), epsilon_as_passed)
             domain = self.domain(records.columns)
             budgets = affordable_budgets(
