@@ -13,7 +13,7 @@ import pytest
 import sklearn
 from mechanisms import KINDS, PROMISING, ROWS, agreed, estimators, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer

@@ -1,16 +1,26 @@
 """Two classes by objective perturbation: bound, split, law, audits, labels, bad input."""
 
+import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from plants import personal
+from plants.plant import Trial
 from scipy import optimize, special, stats
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
+from pdpbook.advice import PublicNumbersWarning
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.logistic import (
     SOLVER_SHARE,
@@ -299,7 +309,7 @@ def test_planted_bugs_are_caught(bug):
 
 
 def test_a_gamma_scale_that_is_inverted_spends_nothing_and_is_caught():
-    """Much too much noise keeps every promise: what is lost is of the volume alone, far from 0.98."""
+    """Too much noise keeps every promise: what is lost is of the volume alone, far from 0.98."""
     assert realized(pressed(RateForScale, 1.002), *FOUND[1.002]) < 0.2
 
 
@@ -332,6 +342,13 @@ def test_random_neighbors_keep_every_budget(n, d, times, intercept, row_norm, se
     points = np.concatenate([near, far])
     size = np.abs(p.logpdf(points)) + np.abs(q.logpdf(points))  # a difference of large numbers
     assert np.all(np.abs(p.logpdf(points) - q.logpdf(points)) <= epsilon[person] + 1e-12 * size)
+
+
+@pytest.mark.parametrize("bug", [BudgetTwice, ShortRadius], ids=lambda b: b.__name__)
+def test_the_harness_refutes_planted_bugs_on_the_neighbors_of_the_row(bug):
+    for kind, found in [(LogisticObjectivePerturbation, False), (bug, True)]:
+        trial = Trial(kind(personal.TURN_PENALTY, **personal.TWO), personal.turned_away())
+        assert trial.audit(rng=np.random.default_rng(SEED)).passed is not found
 
 
 # ---------------------------------------------------------------- labels and classes
@@ -411,6 +428,63 @@ def test_classes_are_two_named_labels(classes, error):
     X = [[0.1], [0.9], [0.8]]
     with pytest.raises(error, match="classes must"):
         LogisticObjectivePerturbation(1.0, classes=classes, epsilon=9.0).fit(X, [0, 1, 1])
+
+
+# ---------------------------------------------------------------- the manner of scikit-learn
+
+
+def test_only_what_was_released_stays():
+    X, y, epsilon = people()
+    model = LogisticObjectivePerturbation(0.5, **SIGNS)
+    before = set(vars(model))
+    model.fit(X, y, epsilon=epsilon)
+    left = {"coef_", "intercept_", "classes_", "n_features_in_", "eta_", "guarantee_", "noise_"}
+    assert set(vars(model)) - before == left
+    assert set(vars(clone(model))) == before
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_unseeded_fits_differ_and_seeded_ones_repeat():
+    X, y, epsilon = people()
+    model = LogisticObjectivePerturbation(0.5, **SIGNS)
+    first, second = (clone(model).fit(X, y, epsilon=epsilon).coef_ for _ in range(2))
+    assert not np.any(first == second)
+    model.set_params(random_state=7)
+    first, second = (clone(model).fit(X, y, epsilon=epsilon).coef_ for _ in range(2))
+    assert_array_equal(first, second)
+
+
+def test_budgets_are_routed_through_pipelines_and_cross_validation():
+    X, y, epsilon = people()
+    labels = np.where(y > 0, "yes", "no")
+    model = LogisticObjectivePerturbation(
+        0.5, bounds=(-1, 1), classes=("yes", "no"), random_state=3
+    )
+    plain = clone(model).fit(X, labels, epsilon=epsilon)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = clone(model).set_fit_request(epsilon=True)
+        pipeline = make_pipeline(asked).fit(X, labels, epsilon=epsilon)
+        assert_array_equal(pipeline[-1].coef_, plain.coef_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PublicNumbersWarning)
+            scores = cross_val_score(
+                asked, X, labels, params={"epsilon": epsilon}, cv=3, scoring="roc_auc"
+            )
+    assert scores.shape == (3,)
+    assert np.isfinite(scores).all()
+
+
+def test_scores_of_the_second_class_rank_as_scikit_learn_expects():
+    """AUC of a fit without noise is that of the log-odds, whatever the order of the setting."""
+    X, y, _ = people(400)
+    labels = np.where(y > 0, "yes", "no")
+    for classes in (("yes", "no"), ("no", "yes")):
+        model = LogisticObjectivePerturbation(
+            1e-3, bounds=(-1, 1), classes=classes, epsilon=1e6, random_state=1
+        ).fit(X, labels)
+        by_hand = roc_auc_score(labels == "yes", model.decision_function(X))
+        assert get_scorer("roc_auc")(model, X, labels) == by_hand > 0.8
 
 
 # ---------------------------------------------------------------- units, accounts, bad input
