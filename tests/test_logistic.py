@@ -344,11 +344,11 @@ def test_random_neighbors_keep_every_budget(n, d, times, intercept, row_norm, se
     assert np.all(np.abs(p.logpdf(points) - q.logpdf(points)) <= epsilon[person] + 1e-12 * size)
 
 
-@pytest.mark.parametrize("bug", [BudgetTwice, ShortRadius], ids=lambda b: b.__name__)
-def test_the_harness_refutes_planted_bugs_on_the_neighbors_of_the_row(bug):
-    for kind, found in [(LogisticObjectivePerturbation, False), (bug, True)]:
+def test_the_harness_refutes_equal_weights_on_the_neighbors_of_the_row():
+    """Its draws seldom reach the worst outputs, so it sees half of what the tests above see."""
+    for kind, passes in [(LogisticObjectivePerturbation, True), (EqualWeights, False)]:
         trial = Trial(kind(personal.TURN_PENALTY, **personal.TWO), personal.turned_away())
-        assert trial.audit(rng=np.random.default_rng(SEED)).passed is not found
+        assert bool(trial.audit(rng=np.random.default_rng(SEED)).passed) is passes
 
 
 # ---------------------------------------------------------------- labels and classes
