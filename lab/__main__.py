@@ -26,6 +26,7 @@ OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "one_user": ("experiments.one_user", "steps with one user each against full gradients"),
     "rehearsed": ("comparison.rehearsed", "rehearsals beside real fits, on five tables"),
     "invented": ("comparison.invented", "rehearsals beside draws of their model by other code"),
+    "two_classes": ("comparison.two_classes", "two classes at one nat, at four penalties"),
     "ratios": ("benchmarks.record", "run times against yardsticks, as ratios"),
     "gwa_solvers": ("benchmarks.gwa_solvers", "which solver solves which case of GWA"),
     "alarms": ("benchmarks.alarms", "how often a sound mechanism is accused"),

@@ -219,6 +219,26 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
+def classes(value: Any, name: str) -> tuple[Any, Any]:
+    """Return two different labels of one kind, numbers, words or booleans, the smaller first."""
+    refuse_hidden(value, name)
+    if isinstance(value, str) or np.shape(value) != (2,):
+        raise ValueError(
+            f"{name} must name both classes in public, such as (0, 1): they are never read from "
+            f"the data; got {value!r}"
+        )
+    pair = np.asarray(value).tolist()
+    kinds = {bool if isinstance(one, (bool, np.bool_)) else type(one) for one in value}
+    numbers = all(np.issubdtype(kind, np.number) for kind in kinds)
+    words = all(issubclass(kind, str) for kind in kinds)
+    if not (numbers or words or kinds == {bool}):
+        raise TypeError(f"{name} must be two numbers, two words or two booleans; got {value!r}")
+    low, high = sorted(pair)
+    if not low < high or (numbers and not np.isfinite(pair).all()):
+        raise ValueError(f"{name} must be two different, finite labels; got {value!r}")
+    return low, high
+
+
 def settings(estimator: Any, **checks: Callable[[Any, str], Any]) -> None:
     """Check settings of an estimator, each by a function of its value and name that may raise."""
     for name, check_value in checks.items():

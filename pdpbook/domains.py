@@ -57,12 +57,15 @@ class Cube(Bounds):
 
 @dataclass(frozen=True, kw_only=True)
 class CenteredCube(Bounds):
-    """Rows in [-1, 1]^d, labels in [-1, 1]."""
+    """Rows in [-1, 1]^d of norm at most `row_norm`, labels in [-1, 1]."""
+
+    row_norm: float | None = None
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return rows, shape (n, d), and labels, shape (n,), on the domain."""
-        rows = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
-        return 2 * rows - 1, labels_to_domain(y, self.y_bounds, self.clip)
+        rows = 2 * features_to_domain(X, self.bounds, self.clip, self.fit_intercept) - 1
+        rows = bound_rows(rows, self.row_norm, self.clip)
+        return rows, labels_to_domain(y, self.y_bounds, self.clip)
 
     def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
         """Return coefficients, shape (columns,), and intercept for the data as they came."""

@@ -1,4 +1,4 @@
-"""What predicts from a release: a line, or one number."""
+"""What predicts from a release: a line, two classes beside a line, or one number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from scipy import special
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats
@@ -21,6 +22,37 @@ class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside the bounds."""
         return linear_predictions(self, X)
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Released log-odds of the second class: `coef_`, shape (d,), and `intercept_`.
+
+    The two classes are in `classes_`, the smaller first.
+    """
+
+    classes_: Any
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the released log-odds of ``classes_[1]``, shape (n,)."""
+        return linear_predictions(self, X)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the likelier class, ``classes_[1]`` above log-odds of 0, shape (n,)."""
+        is_second = self.decision_function(X) > 0
+        return self.classes_[is_second.astype(int)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return what the released log-odds say of each class, shape (n, 2).
+
+        Not calibrated: the penalty draws these toward one half, and noise away from it.
+        """
+        second = special.expit(self.decision_function(X))
+        return np.column_stack([1 - second, second])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class MeanRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

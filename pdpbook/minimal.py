@@ -156,6 +156,20 @@ def objective_perturbation(X, y, lam, epsilon, rng, c=1.0):  # thm-objective-per
     tilt = sample_l2_laplace(d, beta, rng=rng)
     return huber_fit(X, y, w, lam, c, tilt)
 
+# personalized/two_classes ----------------------------------------------------
+
+def logistic_objective(X, y, lam, epsilon, rng):  # thm-logistic-objective
+    d, w = X.shape[1], epsilon / epsilon.sum()
+    assert epsilon.sum() >= d / lam  # R^2 = d
+    tilt = sample_l2_laplace(d, epsilon.sum() / (2 * np.sqrt(d)),
+                             rng=rng)
+
+    def gradient(theta):
+        p = special.expit(-y * (X @ theta))
+        return tilt - (w * p * y) @ X + 2 * lam * theta
+
+    return optimize.root(gradient, np.zeros(d), tol=1e-13).x
+
 # personalized/steps ----------------------------------------------------------
 
 def noisy_descent(X, y, lam, epsilon, delta, steps, rng):  # prop-gradient-descent

@@ -52,6 +52,7 @@ MADE_UNDER = {
 #: what else a mechanism needs, and one for which sums suffice
 NEEDS_MORE = {
     "ObjectivePerturbation": ("a minimizer of a perturbed objective", "PDPRidge"),
+    "LogisticObjectivePerturbation": ("a minimizer of a perturbed objective", "PDPRidge"),
     "SampledRidge": ("a random choice of its people", "PDPRidge"),
     "GradientDescentRidge": ("a clipped gradient of every record at every step", "PDPRidge"),
     "DPSGDRegression": ("a clipped gradient of every record at every step", "AdaSSP"),

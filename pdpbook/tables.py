@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,40 @@ def read_labels(X: Any, y: Any) -> Floats:
         labels = labels.astype(float)
     check_consistent_length(X, labels)
     return np.asarray(labels)
+
+
+def signs_of_labels(y: Any, classes: Any) -> Any:
+    """Return 1 for labels of the second class and -1 for those of the first, shape (n,).
+
+    `classes` are two public labels, from `check.classes`. Any other label is refused, a missing
+    one, too; None is returned as it is, for `read_labels` to refuse.
+    """
+    if y is None:
+        return None
+    check.refuse_hidden(y, "y")
+    labels = column_or_1d(y, warn=True)
+    first, second = classes
+    is_first, is_second = (_equals(labels, label) for label in classes)
+    other = np.flatnonzero(~(is_first | is_second))
+    if len(other):
+        at = int(other[0])
+        raise ValueError(
+            f"y must hold the classes {first!r} and {second!r} alone; got y[{at}] = "
+            f"{labels[at : at + 1].tolist()[0]!r} ({len(other)} of {len(labels)} are others). Name "
+            "both in classes: they are public, and never read from the data"
+        )
+    return np.where(is_second, 1.0, -1.0)
+
+
+def _equals(labels: Any, label: Any) -> Any:
+    """Return which labels equal this one; a missing label equals nothing."""
+    if labels.dtype.kind != "O":
+        return np.broadcast_to(np.asarray(labels == label, dtype=bool), labels.shape)
+    found = np.zeros(len(labels), dtype=bool)
+    for k, one in enumerate(labels):
+        with suppress(TypeError):  # of pandas.NA, which equals nothing and differs from nothing
+            found[k] = bool(one == label)
+    return found
 
 
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 import pdpbook
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
+from pdpbook.logistic import LogisticObjectivePerturbation
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
@@ -46,6 +47,8 @@ class Mechanism:
     _: KW_ONLY
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
+    #: checks of scikit-learn that it fails, and why
+    fails: Mapping[str, str] = field(default_factory=dict)
     thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
     sound: Mapping[str, Trial] = field(default_factory=dict)  #: neighbors that press it hard
     #: functions of `pdpbook.minimal` that draw the same; what is no such call is in `test_minimal`
@@ -68,6 +71,19 @@ DELTA = {"delta": 1e-6}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
 GRID = {"noise": "grid"}
+
+#: scikit-learn hands labels to classifiers that a setting would have to name
+OTHER_LABELS = dict.fromkeys(
+    [
+        "check_classifier_data_not_an_array",
+        "check_classifier_not_supporting_multiclass",
+        "check_classifiers_classes",
+        "check_classifiers_regression_target",
+        "check_estimators_dtypes",
+        "check_fit2d_1feature",
+    ],
+    "the labels are none of the two public classes, and the error says so",
+)
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
@@ -127,6 +143,20 @@ MECHANISMS = [
             "ObjectivePerturbation, delta": Trial(
                 ObjectivePerturbation(400.0, delta=0.01), personal.duel(), draws=5000
             ),
+        },
+    ),
+    Mechanism(  # two classes: what `small` asks of lines is in `test_logistic`
+        LogisticObjectivePerturbation,
+        "replace-one",
+        "coef_ intercept_ classes_ n_features_in_ eta_",
+        small=(),
+        checked=[dict(lam=1e-4, classes=(0, 1), **LINE)],
+        fails=OTHER_LABELS,
+        sound={
+            "LogisticObjectivePerturbation": Trial(
+                LogisticObjectivePerturbation(personal.TURN_PENALTY, **personal.TWO),
+                personal.turned_away(),
+            )
         },
     ),
     Mechanism(

@@ -25,6 +25,7 @@ ALLOWED = {
     "personalized/accuracy_bounds",
     "personalized/pdp_op_data",
     "personalized/sampling",
+    "personalized/two_classes",
     "pac/membership_rates",
     "user_level/erm_bounds",
     "user_level/quantiles",

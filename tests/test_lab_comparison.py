@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lab.comparison import sweep as comparison
+from lab.comparison import two_classes
+from lab.tables import read_results
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 
@@ -168,3 +170,30 @@ def test_writing_and_reading_again(tmp_path, monkeypatch):
     assert len(table) == len(comparison.GRIDS[SMALL])
     with pytest.raises(SystemExit):
         comparison.main(["--folder", str(tmp_path / "nowhere")])
+
+
+# ---------------------------------------------------------------- two classes
+
+
+def test_the_table_of_two_classes_is_what_the_lab_computes():
+    table = read_results(two_classes.FOLDER / "two_classes.csv").set_index(["fit", "lam"])
+    found = two_classes.row(two_classes.PRIVATE, 0.01)
+    committed = table.loc[(two_classes.PRIVATE, 0.01)]
+    for name, value in committed.items():
+        assert_allclose(found[name], value, rtol=1e-3)  # four digits are written
+
+
+def test_two_classes_go_nine_tenths_of_the_way_at_every_penalty():
+    table = read_results(two_classes.FOLDER / "two_classes.csv")
+    private = table[table["fit"] == two_classes.PRIVATE]
+    assert list(private["lam"]) == list(two_classes.PENALTIES)
+    assert (private["way"] >= 0.9).all()
+    assert table.loc[table["fit"] == two_classes.MAJORITY, "way"].item() == 0
+    assert table.loc[table["fit"] == two_classes.FREE, "way"].item() == 1
+
+
+def test_a_split_uses_everybody_once():
+    X, y, X_new, y_new = next(two_classes.splits(1))
+    assert len(X) == len(y) == 3 * len(X_new) == 3 * len(y_new) == 9000
+    everybody, _ = two_classes.people()
+    assert np.array_equal(np.sort(np.r_[X, X_new][:, 0]), np.sort(everybody[:, 0]))

@@ -25,6 +25,7 @@ from pdpbook import guarantees, gwa, noise, pac, per_instance, user_level
 from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.guarantees import PureDP
+from pdpbook.logistic import LogisticObjectivePerturbation
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities, mean_square_error
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
@@ -226,6 +227,21 @@ def objective_perturbation(m, seed):
         allowed = 1e-8 * np.linalg.norm(packaged)
         found += [off / allowed, np.linalg.norm(mine - packaged) / allowed]
     return max(found)
+
+
+def logistic_objective(m, seed):
+    """As above: the gradient at the answer bounds the distance to the minimizer."""
+    X, y, _, epsilon = cube(seed)
+    X, y = 2 * X - 1, np.where(y > np.median(y), 1.0, -1.0)
+    lam = 1.5 * X.shape[1] / epsilon.sum()
+    heard = epsilon - 0.001 * epsilon.min()  # what is left for the tilt
+    model = LogisticObjectivePerturbation(lam, classes=(-1, 1), bounds=(-1, 1))
+    law = model.output_law(X, y, epsilon=epsilon)
+    one, two = twins(seed)
+    mine = m.logistic_objective(X, y, lam, heard, one)
+    packaged = law.sample(rng=two)
+    off = np.linalg.norm(law.tilt_at(mine) - law.tilt_at(packaged)) / (2 * lam)
+    return max(off, np.linalg.norm(mine - packaged)) / (1e-8 * np.linalg.norm(packaged))
 
 
 def pssp(m, seed, noise, delta):
@@ -502,6 +518,7 @@ def pac_rule(moments, tau):
 OF_THEIR_OWN = {
     PDPRidge: [pdp_op_with_a_delta, pdp_op_huber],
     SampledRidge: [sampled_ridge],
+    LogisticObjectivePerturbation: [logistic_objective],
     ObjectivePerturbation: [objective_perturbation],
     SufficientStatisticsRidge: [pssp_laplace, pssp_gaussian],
     GradientDescentRidge: [noisy_descent],
@@ -749,6 +766,7 @@ OF_A_SEARCH = {
     "l2_laplace_eps0": {2, 20, 1e-14},
     "weights_and_rate": {50},
     "huber_fit": {1e-13},
+    "logistic_objective": {1e-13},
     "largest_residual": {0, 1e4, 80},
     "noisy_minimizer": {1e-13},
     "adaops": {1e-300},

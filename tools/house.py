@@ -15,8 +15,8 @@ FLOORS = {
     7: ("attack, rehearse", "audit rehearsal"),
     6: (
         "mechanisms",
-        "personalized objective_perturbation sufficient_statistics gradient posterior user_level "
-        "gwa pac",
+        "personalized objective_perturbation logistic sufficient_statistics gradient posterior "
+        "user_level gwa pac",
     ),
     5: ("people of a fit", "participants"),
     4: ("sums, releases", "sums release"),

@@ -239,6 +239,10 @@ CHOICE = {
         "personalized/pdp_op",
     ),
     "people with one row and a budget each": ("ObjectivePerturbation", "personalized/objective"),
+    "the same, and a label of two classes": (
+        "LogisticObjectivePerturbation",
+        "personalized/two_classes",
+    ),
     "the same, with noise that is known exactly": ("PDPRidge", "personalized/pdp_op"),
     "the same, and a small chance of failure, or penalties to try afterwards": (
         "SufficientStatisticsRidge GradientDescentRidge",

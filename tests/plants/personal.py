@@ -276,6 +276,20 @@ def duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
     return Pair((X, y), (other_X, other), epsilon)
 
 
+TWO = {"classes": (0, 1), "bounds": (-1, 1), "row_norm": 1.0}
+TURN = np.r_[5.0, 10.0, np.full(38, 100.0)]
+TURN_PENALTY = 1.002 / TURN.sum()  # the squared radius over the sum of the budgets, and a little
+
+
+def turned_away() -> Pair:
+    """All pull one way; one person turns round, so that a far output is sure of the wrong class."""
+    X = np.tile([np.cos(0.080), np.sin(0.080)], (40, 1))
+    X[0] = np.cos(0.006), np.sin(0.006)
+    other = X.copy()
+    other[0] = -np.cos(0.151), -np.sin(0.151)
+    return Pair((X, np.ones(40)), (other, np.ones(40)), TURN)
+
+
 def _stretched() -> Pair:
     """Everybody in the middle; one person at the end of the range, or in the middle too."""
     X, y = np.full((6, 3), 0.5), np.ones(6)
