@@ -20,8 +20,9 @@ from pdpbook.participants import (
     Participants,
     fill_in_zeros,
     read_budgets,
-    read_records,
-    records_for_audit,
+    read_user_records,
+    refuse_users_of_sums,
+    user_records_for_audit,
 )
 from pdpbook.release import (
     affordable_budgets,
@@ -31,6 +32,7 @@ from pdpbook.release import (
     release,
 )
 from pdpbook.sums import Sums, sums_over_records
+from pdpbook.user_records import UserParticipants
 
 NOISES = ("laplace", "gaussian")
 
@@ -113,6 +115,11 @@ class SufficientStatisticsRidge(LinearRegressor):
     is :math:`\beta` or :math:`\sigma`; the constants are those of `statistics_constant`. Statements
     ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter *personalized/sums*.
 
+    With `users` in `fit` a person is a user, who counts with the mean of :math:`xx^\top` and of
+    :math:`xy` over their rows, however many these are. Weights and noise stay as they are, and the
+    promise is about all rows of a user: statement ``prop-user-means`` (ours), chapter
+    *user_level/means_of_rows*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -154,7 +161,8 @@ class SufficientStatisticsRidge(LinearRegressor):
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     n_features_in_ : int
     guarantee_ : PureDP or GaussianDP
-        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
+        What each person was promised, under replace-one neighbors; with users, what each was
+        promised when all of their rows are replaced, by sorted labels. The Gaussian one is stronger
         than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
     release_ : ndarray, shape (m,)
         All released numbers, from which everything else is computed. On the domain: the upper
@@ -226,36 +234,44 @@ class SufficientStatisticsRidge(LinearRegressor):
             )
 
     def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
     ) -> Self:
         """Release noisy sums and the coefficients that follow from them; return the estimator.
 
         Parameters
         ----------
         X : array_like, shape (n, d), or Sums
-            One row a person, inside the bounds; or what `sums` of this model has made of them, in
-            place of X and y, with one budget a person.
+            One row a person, inside the bounds, with `users` any number of rows of each; or what
+            `sums` of this model has made of them, in place of X and y, with one budget a person.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
-        epsilon : float or array_like, shape (n,), optional
+        users : array_like, shape (n,), optional
+            Who owns each row; None makes every row a person of its own.
+        epsilon : float, array_like, shape (n,), or mapping, optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
             ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
-            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level. With `users`
+            the same on all rows of a user, or by user: a mapping, or a Series with that index.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, epsilon_as_passed)
-            budgets = affordable_budgets(
-                account, records.budgets(epsilon), self.guarantee, people=records
-            )
-            guarantee = self.guarantee(budgets)
+            records = read_user_records(self, X, y, epsilon_as_passed, users)
+            promise = partial(self.guarantee, neighbors=records.neighbors)
+            budgets = affordable_budgets(account, records.budgets(epsilon), promise, people=records)
+            guarantee = promise(budgets)
 
             domain = self.domain(records.columns)
             law = self.law(records.participants(domain, budgets))
@@ -269,7 +285,7 @@ class SufficientStatisticsRidge(LinearRegressor):
             self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first is on the diagonal
         return self
 
-    def law(self, people: Participants) -> ProductLaw:
+    def law(self, people: Participants | UserParticipants) -> ProductLaw:
         """Return the exact distribution of the released sums: the theorem."""
         parameters, d = self.privacy_parameters(people.budgets), people.d
         (center,) = people.average(self.statistic, parameters)
@@ -281,11 +297,11 @@ class SufficientStatisticsRidge(LinearRegressor):
             center, scale = np.delete(center, known), np.delete(scale, known)
         return ProductLaw(center, scale, self.noise)
 
-    def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
+    def guarantee(self, budgets: Floats, neighbors: str = "replace-one") -> PureDP | GaussianDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         kind = PureDP if self.noise == "laplace" else GaussianDP
-        return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
+        return kind(fill_in_zeros(parameters, budgets), neighbors=neighbors)
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""
@@ -344,19 +360,21 @@ class SufficientStatisticsRidge(LinearRegressor):
             clip=self.clip,
         )
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
+    def output_law(
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
+    ) -> ProductLaw:
         """Exact law of `release_` on the domain, from which `fit` draws. NOT private: for audits.
 
         Its center is what would be released without noise.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        records = records_for_audit(self, X, y, epsilon_as_passed)
+        records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 
-    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
 
         Parameters
@@ -365,9 +383,12 @@ class SufficientStatisticsRidge(LinearRegressor):
             One row a person, inside the bounds; one row will do.
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
+        users : None
+            Refused: the mean over the rows of a user needs all of them at once.
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
         """
+        refuse_users_of_sums(users)
         return sums_over_records(self, X, y, self.epsilon if epsilon is None else epsilon)
 
     def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
