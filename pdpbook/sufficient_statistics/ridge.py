@@ -383,7 +383,7 @@ class SufficientStatisticsRidge(LinearRegressor):
             One row a person, inside the bounds; one row will do.
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
-        users : None
+        users : array_like, optional
             Refused: the mean over the rows of a user needs all of them at once.
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
