@@ -1,4 +1,4 @@
-"""All rows of a user beside one row of each: the invented users, the splits, the committed table."""
+"""All rows of a user beside one row of each: invented users, splits, the committed table."""
 
 from pathlib import Path
 
@@ -81,8 +81,7 @@ def test_the_record_says_what_the_page_says():
 
 def test_the_command_writes_the_table(tmp_path, monkeypatch):
     monkeypatch.setattr(user_rows, "FILE", tmp_path / "rows.csv")
-    monkeypatch.setattr(user_rows, "USERS", 3000)
-    small = user_rows.crowd(1, 3000, 9000)
+    small = user_rows.crowd(1, 6000, 12_000)
     monkeypatch.setattr(user_rows, "crowd", lambda seed: small)
     monkeypatch.setattr(user_rows, "SPLITS", 2)
     monkeypatch.setattr(user_rows, "DESCENTS", {"weighted descent": ({"steps": 3}, 1)})
