@@ -24,6 +24,7 @@ OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "mechanisms": ("comparison.sweep", "every private ridge regression at every penalty"),
     "pdpop_files": ("pdpop_files", "printed numbers on PDP-OP against the authors' files"),
     "one_user": ("experiments.one_user", "steps with one user each against full gradients"),
+    "user_rows": ("comparison.user_rows", "all rows of a user against one row of each"),
     "rehearsed": ("comparison.rehearsed", "rehearsals beside real fits, on five tables"),
     "invented": ("comparison.invented", "rehearsals beside draws of their model by other code"),
     "two_classes": ("comparison.two_classes", "two classes at one nat, at four penalties"),

@@ -28,10 +28,10 @@ from pdpbook.participants import (
     drop_budgets_costly_for_others,
     fill_in_zeros,
     read_budgets,
-    read_records,
-    records_for_audit,
+    read_user_records,
     shares,
     smallest,
+    user_records_for_audit,
 )
 from pdpbook.release import (
     affordable_budgets,
@@ -43,6 +43,7 @@ from pdpbook.release import (
 from pdpbook.ridge import huber_ridge
 from pdpbook.sensitivity import solver_excess
 from pdpbook.sums import refuse_mechanism
+from pdpbook.user_records import UserParticipants
 
 __all__ = ["BudgetSplit", "ObjectiveLaw", "ObjectivePerturbation", "split_budget"]
 
@@ -58,7 +59,12 @@ class BudgetSplit:
 
 
 def split_budget(
-    epsilon: ArrayLike, curvature: float, *, delta: float = 0.0, d: int | None = None
+    epsilon: ArrayLike,
+    curvature: float,
+    *,
+    delta: float = 0.0,
+    d: int | None = None,
+    rank: int = 1,
 ) -> BudgetSplit:
     r"""Weights and noise rate with which objective perturbation spends every budget.
 
@@ -77,6 +83,11 @@ def split_budget(
     promise despite rounding. Statement ``thm-objective-perturbation``
     (ours), chapter *personalized/objective*.
 
+    One row curves the objective in one direction. Whoever counts with the mean of several rows
+    curves it in up to `rank` directions r, and pays :math:`r\ln(1+\kappa w_i/r)` for the volume in
+    place of :math:`\ln(1+\kappa w_i)`: statement ``thm-objective-users`` (ours), chapter
+    *user_level/means_of_rows*.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats
@@ -84,6 +95,8 @@ def split_budget(
     delta : float, in [0, 1), default 0.0
     d : int, optional
         Dimension of the tilt; needed with a `delta` above 0.
+    rank : int, default 1
+        Directions in which one person curves the objective; above 1 with a `delta` of 0 alone.
 
     Examples
     --------
@@ -96,12 +109,17 @@ def split_budget(
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
     kappa = check.number(curvature, "curvature")
     delta = check.delta(delta, zero=True)
+    rank = check.count(rank, "rank")
+    if rank > 1 and delta > 0:
+        raise ValueError(
+            f"delta must be 0 with a rank above 1: no profile is proved there; got {delta:g}"
+        )
     total = float(budgets.sum())
     if not total > kappa:
         raise ValueError(f"epsilon must sum to more than the curvature {kappa:.3g}; got {total:g}")
     if delta == 0:
-        weights = _weights(budgets, kappa, lambda remaining: remaining)
-        volume = np.log1p(kappa * weights)
+        weights = _weights(budgets, kappa, lambda remaining: remaining, rank)
+        volume = _largest_volume(weights, kappa, rank)
         rate = float(np.min((budgets - volume) / weights))
         return BudgetSplit(weights, rate * weights, volume, rate)
     if d is None:
@@ -109,19 +127,27 @@ def split_budget(
     return _with_delta(budgets, kappa, delta, check.count(d, "d"))
 
 
-def _weights(budgets: Floats, kappa: float, largest_tilt: Callable[[Floats], Any]) -> Floats:
-    """Solve ``rate * w = largest_tilt(budgets - log1p(kappa * w))`` for weights w of sum 1.
+def _largest_volume(weights: Floats, kappa: float, rank: int) -> Floats:
+    """Return the largest loss through the change of volume, for weights of people."""
+    return np.asarray(rank * np.log1p(kappa * weights / rank))
+
+
+def _weights(
+    budgets: Floats, kappa: float, largest_tilt: Callable[[Floats], Any], rank: int = 1
+) -> Floats:
+    """Solve ``rate * w = largest_tilt(budgets - largest volume)`` for weights w of sum 1.
 
     `largest_tilt` is the loss through the tilt that a budget beside the volume allows. Returns the
     weights alone: callers take the rate that these allow, so rounding here breaks no promise.
     """
     with np.errstate(over="ignore"):
-        weights_without_tilt = np.expm1(budgets) / kappa  # the volume takes the whole budget
+        # the volume takes the whole budget
+        weights_without_tilt = rank * np.expm1(budgets / rank) / kappa
     tilts_without_volume = largest_tilt(budgets)
 
     def solve(rate: float) -> Floats:
         def is_affordable(w: Floats) -> Any:
-            return rate * w <= largest_tilt(budgets - np.log1p(kappa * w))
+            return rate * w <= largest_tilt(budgets - _largest_volume(w, kappa, rank))
 
         too_large = np.minimum(tilts_without_volume / rate, weights_without_tilt)
         return bisect(is_affordable, true_at=np.zeros_like(budgets), false_at=too_large)
@@ -337,6 +363,12 @@ class ObjectivePerturbation(LinearRegressor):
     rate :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
     (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
 
+    With `users` in `fit` a person is a user, who counts with the mean of the losses of their rows,
+    however many these are, and the promise is about all of them. Then the volume may change in all
+    d directions, which costs :math:`d\ln(1+w_iR^2/(d\lambda))` in place of the logarithm above.
+    Statement ``thm-objective-users`` (ours), chapter *user_level/means_of_rows*, which also says
+    when one row of each is as good.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -375,7 +407,8 @@ class ObjectivePerturbation(LinearRegressor):
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     n_features_in_ : int
     guarantee_ : PureDP or ApproximateDP
-        What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
+        What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``. With
+        users, what each was promised when all of their rows are replaced, by sorted labels.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
     eta_ : float
@@ -429,38 +462,48 @@ class ObjectivePerturbation(LinearRegressor):
         )
 
     def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
     ) -> Self:
         """Release private coefficients, and return the estimator.
 
         Parameters
         ----------
         X : array_like, shape (n, d)
-            One row a person, inside the bounds.
+            One row a person, inside the bounds; with `users` any number of rows of each.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
-        epsilon : float or array_like, shape (n,), optional
+        users : array_like, shape (n,), optional
+            Who owns each row; None makes every row a person of its own. Refused with a `delta`.
+        epsilon : float, array_like, shape (n,), or mapping, optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
             ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
-            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level. With `users`
+            the same on all rows of a user, or by user: a mapping, or a Series with that index.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
+        self.refuse_delta_of(users)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, epsilon_as_passed)
+            records = read_user_records(self, X, y, epsilon_as_passed, users)
             domain = self.domain(records.columns)
-            budgets = affordable_budgets(
-                account, records.budgets(epsilon), self.guarantee, people=records
-            )
+            promise = partial(self.guarantee, neighbors=records.neighbors)
+            budgets = affordable_budgets(account, records.budgets(epsilon), promise, people=records)
             budgets = self.drop_costly_budgets(budgets, domain.d)
-            split = self.split_budgets(budgets[budgets > 0], domain.d)
-            guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, split)
+            split = self.split_budgets(budgets[budgets > 0], domain.d, _rank(users, domain.d))
+            guarantee = promise(budgets)
+            pure = self.pure_guarantee(budgets, split, neighbors=records.neighbors)
 
             law = self.law(records.participants(domain, budgets), split)
             eta = self.output_noise_rate(smallest(budgets), law.gradient_norm)
@@ -474,34 +517,47 @@ class ObjectivePerturbation(LinearRegressor):
             self.eta_ = eta
         return self
 
-    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+    def law(self, people: Participants | UserParticipants, split: BudgetSplit) -> ObjectiveLaw:
         """Return the exact distribution of the minimizer on the domain: the theorem."""
         beta = self.noise_rate(split, people.d)
         return ObjectiveLaw(
             X=people.X,
             y=people.y,
-            weights=split.weights,
+            weights=people.row_weights(split.weights),
             lam=self.lam,
             threshold=self.huber_threshold,
             beta=beta,
             gradient_norm=self.gradient_norm(beta, people.d),
         )
 
-    def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
+    def refuse_delta_of(self, users: Any) -> None:
+        """Refuse a delta with users: the pull of several rows may turn by any angle."""
+        if users is not None and self.delta > 0:
+            raise ValueError(
+                "delta must be 0 with users: how often the loss of several rows is large is not "
+                f"proved, only how large it is; got {self.delta:g}"
+            )
+
+    def guarantee(self, budgets: Floats, neighbors: str = "replace-one") -> PureDP | ApproximateDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         if self.delta > 0:
-            return ApproximateDP.to_participants(budgets, self.delta, neighbors="replace-one")
-        return PureDP(budgets, neighbors="replace-one")
+            return ApproximateDP.to_participants(budgets, self.delta, neighbors=neighbors)
+        return PureDP(budgets, neighbors=neighbors)
 
-    def pure_guarantee(self, budgets: Floats, split: BudgetSplit) -> PureDP:
+    def pure_guarantee(
+        self, budgets: Floats, split: BudgetSplit, neighbors: str = "replace-one"
+    ) -> PureDP:
         """Return the pure promise that holds as well, for budgets that are split so."""
         if self.delta == 0:
-            return PureDP(budgets, neighbors="replace-one")
+            return PureDP(budgets, neighbors=neighbors)
         spent = split.tilt + split.volume + SOLVER_SHARE * smallest(budgets)
-        return PureDP(fill_in_zeros(spent, budgets), neighbors="replace-one")
+        return PureDP(fill_in_zeros(spent, budgets), neighbors=neighbors)
 
-    def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
-        """Return the `BudgetSplit` of budgets above 0, shape (m,)."""
+    def split_budgets(self, budgets: Floats, d: int, rank: int = 1) -> BudgetSplit:
+        """Return the `BudgetSplit` of budgets above 0, shape (m,).
+
+        `rank` bounds the directions in which one person curves the objective: 1 for one row.
+        """
         available = self.minimizer_budgets(budgets)
         curvature = self.radius(d) ** 2 / self.lam
         total = float(available.sum())
@@ -512,7 +568,8 @@ class ObjectivePerturbation(LinearRegressor):
                 f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {large_enough:.3g} would do"
             )
-        return split_budget(available, curvature, delta=self.minimizer_delta(budgets), d=d)
+        delta = self.minimizer_delta(budgets)
+        return split_budget(available, curvature, delta=delta, d=d, rank=rank)
 
     def minimizer_budgets(self, budgets: Floats) -> Floats:
         """Return the budgets of the minimizer: without what is set aside for an inexact solver."""
@@ -586,7 +643,9 @@ class ObjectivePerturbation(LinearRegressor):
             row_norm=self.row_norm,
         )
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ObjectiveLaw:
+    def output_law(
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
+    ) -> ObjectiveLaw:
         """Exact law of the minimizer on the domain, from which `fit` draws, before the small noise
         is added. NOT private: for audits.
 
@@ -594,14 +653,23 @@ class ObjectivePerturbation(LinearRegressor):
         comes last.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        records = records_for_audit(self, X, y, epsilon_as_passed)
+        self.refuse_delta_of(users)
+        records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
         budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
-        split = self.split_budgets(budgets[budgets > 0], domain.d)
+        split = self.split_budgets(budgets[budgets > 0], domain.d, _rank(users, domain.d))
         return self.law(records.participants(domain, budgets), split)
 
-    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
         """Refuse: sums do not suffice for this mechanism."""
         refuse_mechanism(self)
+
+
+def _rank(users: Any, d: int) -> int:
+    """Return in how many directions a person may curve the objective.
+
+    It is d for users, whatever the number of their rows, as a neighbor may have more of them.
+    """
+    return 1 if users is None else d

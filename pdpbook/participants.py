@@ -8,6 +8,7 @@ would change with the person who has it, and the noise would tell whether they a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +18,12 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats, check
 from pdpbook._extras import of_pandas
+from pdpbook.advice import CuratorWarning, advise
 from pdpbook.ridge import ridge_of_rows, ridge_of_sums, weighted_sums
 from pdpbook.sums import Sums, SumsOfRecords, has_columns, note_columns
 from pdpbook.tables import read_labels, read_rows_and_labels
+from pdpbook.user_records import UserRecords, user_records
+from pdpbook.users import check_budgets_of_users
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -41,6 +45,10 @@ class Participants:
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
+
+    def row_weights(self, weights: Floats) -> Floats:
+        """Return the weights of rows, of those of people: everybody has one row."""
+        return weights
 
     def total(self, statistic: Statistic) -> tuple[Any, ...]:
         """Return the sums over everybody, each with weight 1."""
@@ -71,6 +79,7 @@ class Records:
     names: Any = None
 
     named = False  # whether an account has to go by name
+    neighbors = "replace-one"
     unnamed = (
         "X does not: pass X as a DataFrame with that index, or open the account with an array, to "
         "go by position"
@@ -113,7 +122,9 @@ def read_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRe
             note_columns(model, X)
         return records
     rows, labels = read_rows_and_labels(model, X, y)
-    return Records(rows, labels, check.index_of(X))
+    names = check.index_of(X)
+    advise_on_repeated_names(model, names)
+    return Records(rows, labels, names)
 
 
 def read_label_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
@@ -124,7 +135,9 @@ def read_label_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | Su
     if isinstance(X, Sums):
         return SumsOfRecords(model, X, y, epsilon)
     labels = read_labels(X, y)
-    return Records(np.zeros((len(labels), 1)), labels, check.index_of(X))
+    names = check.index_of(X)
+    advise_on_repeated_names(model, names)
+    return Records(np.zeros((len(labels), 1)), labels, names)
 
 
 def records_for_audit(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
@@ -134,8 +147,63 @@ def records_for_audit(model: Any, X: Any, y: Any, epsilon: Any) -> Records | Sum
     return Records(*check.design(X, y))
 
 
-def read_budgets(epsilon: Any, X: Any, y: Any) -> Any:
-    """Return budgets of people who own one row each, a number or one a row, before X is read."""
+def read_user_records(
+    model: Any, X: Any, y: Any, epsilon: Any, users: Any
+) -> Records | SumsOfRecords | UserRecords:
+    """Return what `fit` was given, with the owners of its rows; None makes each row a person."""
+    if users is None:
+        return read_records(model, X, y, epsilon)
+    if isinstance(X, Sums):
+        refuse_users_of_sums(users)
+    rows, labels = read_rows_and_labels(model, X, y)
+    return user_records(rows, labels, users, X, y)
+
+
+def user_records_for_audit(
+    model: Any, X: Any, y: Any, epsilon: Any, users: Any
+) -> Records | SumsOfRecords | UserRecords:
+    """Return what `output_law` was given, like `read_user_records`; the model stays as it is."""
+    if users is None:
+        return records_for_audit(model, X, y, epsilon)
+    if isinstance(X, Sums):
+        refuse_users_of_sums(users)
+    rows, labels = check.design(X, y)
+    return user_records(rows, labels, users, X, y)
+
+
+def refuse_users_of_sums(users: Any) -> None:
+    """Refuse owners of rows with `Sums`: these are of people with one row each."""
+    if users is not None:
+        raise ValueError(
+            "users must be None with Sums, in which every row is a person of its own: the mean "
+            "over the rows of a user needs all of them at once. Fit to the rows themselves"
+        )
+
+
+def advise_on_repeated_names(model: Any, names: Any) -> None:
+    """Warn where rows of one name are taken for several people."""
+    if names is None or names.is_unique:
+        return
+    if "users" in inspect.signature(model.fit).parameters:
+        remedy = "pass users=X.index"
+    else:
+        remedy = "take one whose fit has users=, such as ObjectivePerturbation or WeightedMean"
+    advise(
+        f"the index of X has {names.nunique()} names for {len(names)} rows, and each row is "
+        "promised its budget as if it were a person: whoever has several rows is promised less. "
+        f"If a name is a person, {remedy}; if it is none, X.reset_index(drop=True) says so",
+        CuratorWarning,
+    )
+
+
+def read_budgets(epsilon: Any, X: Any, y: Any, users: Any = None) -> Any:
+    """Return budgets before X is read: of people who own one row each, a number or one a row.
+
+    With `users`, the owners of rows, they are checked here, and read when the owners are known.
+    """
+    if users is not None:
+        check_budgets_of_users(epsilon)
+        return epsilon
     if isinstance(epsilon, Mapping):
         raise TypeError(
             "epsilon must be a number or one value for each row of X: here every row is a person "

@@ -192,6 +192,7 @@ class SumsOfRecords:
     """Sums in place of a table, of people who own one row each; see `Records`. Not private."""
 
     named = False
+    neighbors = "replace-one"
     unnamed = (
         "epsilon does not: pass epsilon as a Series with that index, or open the account with an "
         "array, to go by position"

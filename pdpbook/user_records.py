@@ -27,7 +27,7 @@ class Plan:
 class UserParticipants:
     """Rows and labels on the domain of the users whose budget is above 0. Not private.
 
-    n counts the rows, m the users.
+    n counts the rows, m the users. Averages are over users, each with the mean of their rows.
     """
 
     X: Floats  #: shape (n, columns)
@@ -35,6 +35,23 @@ class UserParticipants:
     original_labels: NDArray[Any]  #: shape (n,), as they came
     users: Users  #: who owns each of these rows
     budgets: Floats  #: shape (m,)
+
+    @property
+    def d(self) -> int:
+        return int(self.X.shape[1])
+
+    def row_weights(self, weights: Floats) -> Floats:
+        """Return weights of rows, shape (n,): an equal part of the weight of their user."""
+        return self.users.spread(weights / self.users.sizes)
+
+    def total(self, statistic: Any) -> tuple[Any, ...]:
+        """Return the sums over users, each with weight 1."""
+        return tuple(statistic(self.X, self.y, self.row_weights(np.ones(len(self.budgets)))))
+
+    def average(self, statistic: Any, weights: Floats) -> tuple[Any, ...]:
+        """Return the sums with weights of sum 1 in proportion to those of users, shape (m,)."""
+        shares = weights / weights.max()  # the sum of huge ones would overflow
+        return tuple(statistic(self.X, self.y, self.row_weights(shares / shares.sum())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +66,7 @@ class UserRecords:
     users: Users
     names: Any  #: of the users, or of the rows if `users` was not passed; None if they have none
 
+    neighbors = "user"
     unnamed = (
         "X does not: pass X as a DataFrame with that index, or open the account with an array, to "
         "go by position"

@@ -89,6 +89,7 @@ FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
 FEW = {"delta": 0.01, "n_max": 41}
 TURNED = owned([6, 1, 2, 3], 2, 0)
+MIXED_USERS = owned([6, 1, 2, 3], 2, 0, epsilon=np.repeat([0.5, 1.0, 1.0, 2.0], [6, 1, 2, 3]))
 STEPS = users.DESCENT | {"delta": 0.01}
 ROWS_OF_USERS = users.regression(3)
 TWO_STAGES = {"sigma2": 0.02, "epsilon": 40.0, "share": 0.3}
@@ -143,6 +144,9 @@ MECHANISMS = [
             "ObjectivePerturbation, delta": Trial(
                 ObjectivePerturbation(400.0, delta=0.01), personal.duel(), draws=5000
             ),
+            "ObjectivePerturbation, users": Trial(
+                ObjectivePerturbation(400.0, row_norm=1.0, clip=True), MIXED_USERS, tight=True
+            ),
         },
     ),
     Mechanism(  # two classes: what `small` asks of lines is in `test_logistic`
@@ -177,6 +181,7 @@ MECHANISMS = [
             "SufficientStatisticsRidge, grid": Trial(
                 SufficientStatisticsRidge(**GRID), sums.NULL, tight=True
             ),
+            "SufficientStatisticsRidge, users": Trial(SufficientStatisticsRidge(), MIXED_USERS),
         },
     ),
     Mechanism(
@@ -184,7 +189,10 @@ MECHANISMS = [
         "add-remove",
         "coef_ intercept_ release_ n_features_in_",
         checked=[RICH | LINE],
-        sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
+        sound={
+            "AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True),
+            "AdaSSP, users": Trial(AdaSSP(delta=0.01, row_norm=1.0, clip=True), TURNED),
+        },
     ),
     Mechanism(
         OnePosteriorSample,

@@ -28,6 +28,7 @@ ALLOWED = {
     "personalized/two_classes",
     "pac/membership_rates",
     "user_level/erm_bounds",
+    "user_level/means_of_rows",
     "user_level/quantiles",
     "pac/printed",
     "papers/personalized",

@@ -485,7 +485,7 @@ def test_a_row_norm_is_enforced_and_attained():
 class ForgetsVolume(ObjectivePerturbation):
     """All of the budget on the tilt."""
 
-    def split_budgets(self, budgets, d):
+    def split_budgets(self, budgets, d, rank=1):
         available = self.minimizer_budgets(budgets)
         weights, rate = available / available.sum(), available.sum()
         return BudgetSplit(weights, rate * weights, 0 * weights, rate)
@@ -504,17 +504,17 @@ class AddRemoveConstant(ObjectivePerturbation):
 
 
 class UniformWeights(ObjectivePerturbation):
-    def split_budgets(self, budgets, d):
+    def split_budgets(self, budgets, d, rank=1):
         return replace(
-            super().split_budgets(budgets, d), weights=np.full(len(budgets), 1 / len(budgets))
+            super().split_budgets(budgets, d, rank), weights=np.full(len(budgets), 1 / len(budgets))
         )
 
 
 class RoundedWeights(ObjectivePerturbation):
     """One digit is not enough, though they still sum to 1."""
 
-    def split_budgets(self, budgets, d):
-        split = super().split_budgets(budgets, d)
+    def split_budgets(self, budgets, d, rank=1):
+        split = super().split_budgets(budgets, d, rank)
         rounded = np.ceil(10 * split.weights) / 10
         return replace(split, weights=rounded / rounded.sum())
 

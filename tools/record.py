@@ -511,7 +511,13 @@ USERS = ("X", "y", "users", "epsilon", "account")
 ARGUMENTS = {
     name: USERS if module in ("user_level", "gwa") else PEOPLE for name, module in MODULES.items()
 }
+#: they take one row a person without `users`, and are given these in some cases alone
+USERS_OR_NONE = ("ObjectivePerturbation", "SufficientStatisticsRidge", "AdaSSP")
+ARGUMENTS |= dict.fromkeys(USERS_OR_NONE, USERS)
 ARGUMENTS |= {"PACRegression": ("X", "y", "account"), "private_quantile": ("y", "users", "epsilon")}
+
+#: data sets of users with several rows, for those that are given them in some cases
+OWNED = ("users", "named users", "a user with most rows", "zero budgets of users")
 
 #: their promise is one for all: budgets are one public number, or 0
 ONE_PROMISE = {"AdaSSP", "OnePosteriorSample", "AdaOPS", "DPSGDRegression"}
@@ -597,6 +603,7 @@ class Case:
     budgets: bool = True  #: whether `fit` gets those of the data
     broken: str = ""  #: which argument of `fit` is made wrong, see `BROKEN`
     account: str = ""  #: which account is charged, see `ACCOUNTS`
+    by_users: bool = False  #: whether `fit` gets the owners of rows where it needs none
 
 
 def cases() -> dict[str, Case]:
@@ -619,6 +626,8 @@ def cases() -> dict[str, Case]:
                 found[f"{title}, {broken}"] = Case(name, broken=broken)
         for account in ACCOUNTS if "account" in ARGUMENTS[name] else ():
             found[f"{title} charged {account}"] = Case(name, account=account)
+        for data in OWNED if name in USERS_OR_NONE else ():
+            found[f"{title} by users on {data}"] = Case(name, data, by_users=True)
     return found
 
 
@@ -706,7 +715,8 @@ def arguments(case: Case, data: Data) -> dict[str, Any]:
     """Arguments of `fit`, of which one is wrong where the case says so."""
     taken = ARGUMENTS[case.estimator]
     given = {"X": data.X, "y": data.y}
-    if "users" in taken and data.users is not None:
+    owned = case.by_users or case.estimator not in USERS_OR_NONE
+    if "users" in taken and owned and data.users is not None:
         given["users"] = data.users
     if "epsilon" in taken and case.budgets:
         given["epsilon"] = data.epsilon if "users" in given else data.per_row

@@ -17,15 +17,20 @@ from pdpbook.participants import (
     Participants,
     one_budget,
     read_budgets,
-    read_records,
-    records_for_audit,
+    read_user_records,
     refuse_different_budgets,
+    refuse_users_of_sums,
+    user_records_for_audit,
 )
 from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 from pdpbook.sums import Sums, sums_over_records
+from pdpbook.user_records import UserParticipants
 
 CALIBRATIONS = ("exact", "published")
+
+MOVE_OF_AN_ADDED_PERSON = float(np.sqrt(3))  # of the whole release, statement prop-adassp
+MOVE_OF_A_REPLACED_USER = float(4 / np.sqrt(3))  # statement prop-user-means
 
 
 def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> float:
@@ -95,6 +100,12 @@ class AdaSSP(LinearRegressor):
     each with Gaussian noise of standard deviation `adassp_scale` (``noise_.scale``); from it come
     the `adassp_coefficients`. Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
+    With `users` in `fit` a user counts as one person, with the mean of :math:`xx^\top` and of
+    :math:`xy` over their rows. The promise is then about replacing all of them, the number of
+    users being public; this moves the release by :math:`4/\sqrt3` at most, where adding a person
+    moves it by :math:`\sqrt3`, so the noise is a third larger: statement ``prop-user-means``
+    (ours), chapter *user_level/means_of_rows*.
+
     Parameters
     ----------
     failure : float, default 0.05
@@ -136,7 +147,8 @@ class AdaSSP(LinearRegressor):
     n_features_in_ : int
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
-        :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
+        :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one. With
+        users, what each of them was promised when all of their rows are replaced.
     release_ : ndarray, shape (m,)
         All released numbers on the domain: smallest eigenvalue, upper triangle row by row, moment.
 
@@ -187,37 +199,47 @@ class AdaSSP(LinearRegressor):
         )
 
     def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
     ) -> Self:
         """Release private coefficients, and return the estimator.
 
         Parameters
         ----------
         X : array_like, shape (n, d), or Sums
-            One row a person, inside the bounds; or what `sums` of this model has made of them, in
-            place of X and y, with one budget a person.
+            One row a person, inside the bounds, with `users` any number of rows of each; or what
+            `sums` of this model has made of them, in place of X and y, with one budget a person.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
-        epsilon : float or array_like, shape (n,), optional
+        users : array_like, shape (n,), optional
+            Who owns each row; None makes every row a person of its own. Refused with
+            ``calibration='published'``.
+        epsilon : float, array_like, shape (n,), or mapping, optional
             Budgets in nats: one public number for all, or that number and 0 for whoever takes no
-            part. None is the constructor's.
+            part; with `users` also by user. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, and leaves nobody out, as the promise is one for all.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        refuse_different_budgets(epsilon)
+        self.refuse_settings_of(users, epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, epsilon_as_passed)
+            records = read_user_records(self, X, y, epsilon_as_passed, users)
             budgets = records.budgets(epsilon)
-            guarantee = self.guarantee(budgets)
+            neighbors = "add-remove" if users is None else "user"
+            guarantee = self.guarantee(budgets, neighbors)
 
             domain = self.domain(records.columns)
-            law = self.law(records.participants(domain, budgets))
+            law = self.law(records.participants(domain, budgets), neighbors)
             released = release(law, guarantee, account, rng, people=records)
 
             sigma = float(law.scale[0])
@@ -227,23 +249,41 @@ class AdaSSP(LinearRegressor):
             self.noise_ = PublicNoise(scale=sigma)
         return self
 
-    def law(self, people: Participants) -> ProductLaw:
+    def law(
+        self, people: Participants | UserParticipants, neighbors: str = "add-remove"
+    ) -> ProductLaw:
         """Return the exact distribution of the release on the domain: the theorem."""
         gram, moment = people.total(self.statistic)
         center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], _upper_triangle(gram), moment])
-        sigma = self.noise_scale(one_budget(people.budgets))
+        sigma = self.noise_scale(one_budget(people.budgets), neighbors)
         return ProductLaw(center, np.full(len(center), sigma), "gaussian")
 
-    def guarantee(self, budgets: Floats) -> GaussianDP:
+    def guarantee(self, budgets: Floats, neighbors: str = "add-remove") -> GaussianDP:
         """Return the promise to everybody, of their one budget; `budgets` has shape (n,)."""
         epsilon = one_budget(budgets)
         if self.calibration == "exact":  # the number itself: no rounding on the way
-            return GaussianDP(float(gaussian_mu(epsilon, self.delta)), neighbors="add-remove")
-        return GaussianDP(float(np.sqrt(3) / self.noise_scale(epsilon)), neighbors="add-remove")
+            return GaussianDP(float(gaussian_mu(epsilon, self.delta)), neighbors=neighbors)
+        return GaussianDP(float(np.sqrt(3) / self.noise_scale(epsilon)), neighbors=neighbors)
 
-    def noise_scale(self, epsilon: float) -> float:
+    def noise_scale(self, epsilon: float, neighbors: str = "add-remove") -> float:
         """Return the standard deviation of the noise on every released number."""
-        return adassp_scale(epsilon, self.delta, self.calibration)
+        scale = adassp_scale(epsilon, self.delta, self.calibration)
+        if neighbors == "user":  # replacing a user moves the release farther than adding one
+            return scale * MOVE_OF_A_REPLACED_USER / MOVE_OF_AN_ADDED_PERSON
+        return scale
+
+    def refuse_settings_of(self, users: Any, epsilon: Any) -> None:
+        """Refuse budgets that differ, and constants that are published for one row a person.
+
+        Budgets of users are found by name, so `guarantee` compares them, still before any draw.
+        """
+        if users is None:
+            refuse_different_budgets(epsilon)
+        elif self.calibration != "exact":
+            raise ValueError(
+                f"calibration must be 'exact' with users; got {self.calibration!r}, whose "
+                "constants are for adding or removing one row"
+            )
 
     def coefficients(self, released: Floats, d: int, sigma: float) -> Floats:
         """Return coefficients on the domain, shape (d,), from the released numbers alone."""
@@ -264,21 +304,24 @@ class AdaSSP(LinearRegressor):
             row_norm=self.row_norm,
         )
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
+    def output_law(
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
+    ) -> ProductLaw:
         """Exact law of `release_`, from which `fit` draws. NOT private: for audits.
 
         Its center is what would be released without noise; with `fit_intercept` the constant
         feature comes last.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        refuse_different_budgets(epsilon)
-        records = records_for_audit(self, X, y, epsilon_as_passed)
+        self.refuse_settings_of(users, epsilon)
+        records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
-        return self.law(records.participants(domain, records.budgets(epsilon)))
+        neighbors = "add-remove" if users is None else "user"
+        return self.law(records.participants(domain, records.budgets(epsilon)), neighbors)
 
-    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
 
         Parameters
@@ -287,16 +330,20 @@ class AdaSSP(LinearRegressor):
             One row a person, inside the bounds; one row will do.
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
+        users : array_like, optional
+            Refused: the mean over the rows of a user needs all of them at once.
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
         """
+        refuse_users_of_sums(users)
         epsilon = self.epsilon if epsilon is None else epsilon
         refuse_different_budgets(epsilon)
         return sums_over_records(self, X, y, epsilon)
 
     def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return what `sums` adds up: second moments of the rows, and with labels."""
-        return X.T @ X, X.T @ y  # everybody weighs 1
+        scaled = X * np.sqrt(weights)[:, None]
+        return scaled.T @ scaled, X.T @ (weights * y)
 
     def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
         """Return the weight with which each person is added up by `sums`: 1."""

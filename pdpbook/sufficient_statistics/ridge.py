@@ -22,8 +22,9 @@ from pdpbook.participants import (
     Participants,
     fill_in_zeros,
     read_budgets,
-    read_records,
-    records_for_audit,
+    read_user_records,
+    refuse_users_of_sums,
+    user_records_for_audit,
 )
 from pdpbook.release import (
     affordable_budgets,
@@ -35,6 +36,7 @@ from pdpbook.release import (
 )
 from pdpbook.sufficient_statistics.grid_sums import grid_law
 from pdpbook.sums import Sums, sums_over_records
+from pdpbook.user_records import UserParticipants
 
 NOISES = ("laplace", "gaussian")
 GRID = 1024
@@ -126,6 +128,11 @@ class SufficientStatisticsRidge(LinearRegressor):
     :math:`\beta = GD_G/(\max_j\varepsilon_j\sum_ja_j)`. Statement ``thm-grid-sums`` (ours), chapter
     *synthesis/whole_numbers*.
 
+    With `users` in `fit` a person is a user, who counts with the mean of :math:`xx^\top` and of
+    :math:`xy` over their rows, however many these are. Weights and noise stay as they are, and the
+    promise is about all rows of a user: statement ``prop-user-means`` (ours), chapter
+    *user_level/means_of_rows*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -172,7 +179,8 @@ class SufficientStatisticsRidge(LinearRegressor):
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     n_features_in_ : int
     guarantee_ : PureDP or GaussianDP
-        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
+        What each person was promised, under replace-one neighbors; with users, what each was
+        promised when all of their rows are replaced, by sorted labels. The Gaussian one is stronger
         than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
     release_ : ndarray, shape (m,)
         All released numbers, from which everything else is computed. On the domain: the upper
@@ -247,38 +255,47 @@ class SufficientStatisticsRidge(LinearRegressor):
             )
 
     def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
     ) -> Self:
         """Release noisy sums and the coefficients that follow from them; return the estimator.
 
         Parameters
         ----------
         X : array_like, shape (n, d), or Sums
-            One row a person, inside the bounds; or what `sums` of this model has made of them, in
-            place of X and y, with one budget a person.
+            One row a person, inside the bounds, with `users` any number of rows of each; or what
+            `sums` of this model has made of them, in place of X and y, with one budget a person.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
-        epsilon : float or array_like, shape (n,), optional
+        users : array_like, shape (n,), optional
+            Who owns each row; None makes every row a person of its own.
+        epsilon : float, array_like, shape (n,), or mapping, optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
             ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
-            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level. With `users`
+            the same on all rows of a user, or by user: a mapping, or a Series with that index.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
+        self.refuse_grid_of(users)
         check_account(account)
         source = whole_number_source if self.noise == "grid" else generator_from
         rng = source(self.random_state)
         with all_or_nothing(self):
-            records = read_records(self, X, y, epsilon_as_passed)
-            budgets = affordable_budgets(
-                account, records.budgets(epsilon), self.guarantee, people=records
-            )
+            records = read_user_records(self, X, y, epsilon_as_passed, users)
+            promise = partial(self.guarantee, neighbors=records.neighbors)
+            budgets = affordable_budgets(account, records.budgets(epsilon), promise, people=records)
             budgets = self.drop_small_budgets(budgets)
-            guarantee = self.guarantee(budgets)
+            guarantee = promise(budgets)
 
             domain = self.domain(records.columns)
             law = self.law(records.participants(domain, budgets))
@@ -294,9 +311,9 @@ class SufficientStatisticsRidge(LinearRegressor):
             self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first is on the diagonal
         return self
 
-    def law(self, people: Participants) -> ProductLaw | WholeNumbers:
+    def law(self, people: Participants | UserParticipants) -> ProductLaw | WholeNumbers:
         """Return the exact distribution of the released sums: the theorem."""
-        if self.noise == "grid":
+        if isinstance(people, Participants) and self.noise == "grid":
             return self.whole_law(people)
         parameters, d = self.privacy_parameters(people.budgets), people.d
         (center,) = people.average(self.statistic, parameters)
@@ -322,11 +339,19 @@ class SufficientStatisticsRidge(LinearRegressor):
         )
         return WholeNumbers(center, rates, steps)
 
-    def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
+    def refuse_grid_of(self, users: Any) -> None:
+        """Refuse a grid with users: a mean over rows is no whole number of steps."""
+        if users is not None and self.noise == "grid":
+            raise ValueError(
+                "noise must be 'laplace' or 'gaussian' with users, whose means are no whole "
+                "numbers of steps; got 'grid'"
+            )
+
+    def guarantee(self, budgets: Floats, neighbors: str = "replace-one") -> PureDP | GaussianDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         parameters = self.privacy_parameters(budgets[budgets > 0])
         kind = GaussianDP if self.noise == "gaussian" else PureDP
-        return kind(fill_in_zeros(parameters, budgets), neighbors="replace-one")
+        return kind(fill_in_zeros(parameters, budgets), neighbors=neighbors)
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""
@@ -392,7 +417,7 @@ class SufficientStatisticsRidge(LinearRegressor):
         )
 
     def output_law(
-        self, X: Any, y: Any = None, *, epsilon: Any = None
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
     ) -> ProductLaw | WholeNumbers:
         """Exact law of `release_` on the domain, from which `fit` draws. NOT private: for audits.
 
@@ -400,14 +425,15 @@ class SufficientStatisticsRidge(LinearRegressor):
         whole numbers, and its ``to_domain`` says what they stand for.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
-        epsilon = read_budgets(epsilon_as_passed, X, y)
+        epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        records = records_for_audit(self, X, y, epsilon_as_passed)
+        self.refuse_grid_of(users)
+        records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
         budgets = self.drop_small_budgets(records.budgets(epsilon))
         return self.law(records.participants(domain, budgets))
 
-    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
 
         Parameters
@@ -416,9 +442,12 @@ class SufficientStatisticsRidge(LinearRegressor):
             One row a person, inside the bounds; one row will do.
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
+        users : array_like, optional
+            Refused: the mean over the rows of a user needs all of them at once.
         epsilon : float or array_like, shape (n,), optional
             Their budgets, as in `fit`; here all may be 0. None is the constructor's.
         """
+        refuse_users_of_sums(users)
         return sums_over_records(self, X, y, self.epsilon if epsilon is None else epsilon)
 
     def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:

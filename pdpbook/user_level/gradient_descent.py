@@ -197,6 +197,12 @@ class WeightedGradientDescent(LinearPredictor):
     chapter *user_level/erm*; Epasto et al. (2020), Algorithm 2. For the logistic loss statement
     ``prop-logistic``, chapter *user_level/erm_bounds*.
 
+    It is the wrong choice for a line with the squared loss: on 250,000 rows of 21,572 users with a
+    budget of 0.5 its defaults explain 0.1 of the variance of new labels, where
+    `ObjectivePerturbation` explains 0.26 with `users`, or with one row of each. Its steps are too
+    short to arrive, its noise hides gradients of length 1 + R that never occur, and its weights
+    favor large users; see chapter *user_level/means_of_rows*.
+
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"

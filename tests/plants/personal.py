@@ -228,7 +228,7 @@ class SampledAtTwiceTheLevel(SampledRidge):
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
 
-    def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
+    def split_budgets(self, budgets: Floats, d: int, rank: int = 1) -> BudgetSplit:
         available = self.minimizer_budgets(budgets)
         rate = float(available.sum())
         return BudgetSplit(available / rate, available, 0 * available, rate)
