@@ -7,7 +7,7 @@ directions in which the data curve the objective. `personalized` has noise on th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Self
 
@@ -17,8 +17,9 @@ from scipy import interpolate, optimize
 
 from pdpbook import Floats, check
 from pdpbook.check import ULP
-from pdpbook.domains import Cube
+from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
+from pdpbook.label_mean import LabelMeanLaw, label_bounds
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_profile, sample_l2_laplace
 from pdpbook.noise.laws import PublicNoise, Size, check_points
@@ -337,6 +338,12 @@ class ObjectivePerturbation(LinearRegressor):
     rate :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
     (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
 
+    With a `label_mean_share` of s a private mean of the labels comes first, for
+    :math:`s\varepsilon_i` of every budget, and the fit has :math:`(1-s)\varepsilon_i` and labels
+    between bounds around that mean: together they spend :math:`\varepsilon_i`. If the fit fails
+    after the mean was drawn, nothing is released and the budgets are spent, as the error says.
+    Statement ``prop-centered-labels`` (ours), chapter *personalized/centered_labels*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -364,6 +371,11 @@ class ObjectivePerturbation(LinearRegressor):
     row_norm : float, optional
         Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
+    label_mean_share : float, default 0.0
+        Public share of every budget, in [0, 1), that pays for a private mean of the labels. Labels
+        are then clipped to bounds around it, see `label_bounds`, and predictions are pulled
+        towards it, not towards the middle of `y_bounds`. For labels far off the middle, where
+        budgets or `lam` are such that the pull is what hurts; it cuts the longer tail.
 
     Attributes
     ----------
@@ -378,6 +390,11 @@ class ObjectivePerturbation(LinearRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
+    label_mean_ : float
+        With a `label_mean_share`: the released mean of the labels, cut to `y_bounds`.
+    label_bounds_ : pair of float
+        With a `label_mean_share`: the bounds around it to which labels were clipped. Both are in
+        your units.
     eta_ : float
         Rate :math:`\eta` of the small second noise, on the output; it does not depend on the data.
 
@@ -403,6 +420,7 @@ class ObjectivePerturbation(LinearRegressor):
         delta: float = 0.0,
         huber_threshold: float = 1.0,
         row_norm: float | None = None,
+        label_mean_share: float = 0.0,
     ) -> None:
         self.lam = lam
         self.epsilon = epsilon
@@ -414,6 +432,7 @@ class ObjectivePerturbation(LinearRegressor):
         self.delta = delta
         self.huber_threshold = huber_threshold
         self.row_norm = row_norm
+        self.label_mean_share = label_mean_share
 
     def check_settings(self) -> None:
         check.settings(
@@ -426,6 +445,7 @@ class ObjectivePerturbation(LinearRegressor):
             delta=partial(check.delta, zero=True),
             huber_threshold=check.scale,
             row_norm=check.optional(check.scale),
+            label_mean_share=partial(check.delta, zero=True),
         )
 
     def fit(
@@ -458,19 +478,30 @@ class ObjectivePerturbation(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
-            budgets = self.drop_costly_budgets(budgets, domain.d)
-            split = self.split_budgets(budgets[budgets > 0], domain.d)
+            of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
+            budgets = np.where(of_fit > 0, budgets, 0.0)
+            split = self.split_budgets(of_fit[of_fit > 0], domain.d)
             guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, split)
 
-            law = self.law(records.participants(domain, budgets), split)
-            eta = self.output_noise_rate(smallest(budgets), law.gradient_norm)
-            minimizer = release(law, guarantee, account, rng, people=records, pure=pure)
+            people = records.participants(domain, budgets)
+            if self.label_mean_share == 0:
+                law = self.law(people, split)
+                minimizer = release(law, guarantee, account, rng, people=records, pure=pure)
+            else:  # the mean of the labels first, then a fit to labels between bounds around it
+                joint = self.law_around_mean(people, split)
+                both = release(joint, guarantee, account, rng, people=records, pure=pure)
+                labels = Labels(y_bounds=self.y_bounds, clip=self.clip)
+                around = label_bounds(labels.to_user_units(both[0]), self.y_bounds)
+                self.label_mean_, self.label_bounds_ = around.center, around.pair
+                minimizer, domain = both[1:], replace(domain, y_bounds=around.pair)
             # no solver is exact: the small noise hides by how much this one was off
+            beta = self.noise_rate(split, domain.d)
+            eta = self.output_noise_rate(smallest(of_fit), self.gradient_norm(beta, domain.d))
             theta = minimizer + sample_l2_laplace(domain.d, eta, rng=rng)
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.guarantee_, self.pure_guarantee_ = guarantee, pure
-            self.noise_ = PublicNoise(rate=float(law.beta), scale=1 / float(law.beta))
+            self.noise_ = PublicNoise(rate=beta, scale=1 / beta)
             self.eta_ = eta
         return self
 
@@ -487,6 +518,19 @@ class ObjectivePerturbation(LinearRegressor):
             gradient_norm=self.gradient_norm(beta, people.d),
         )
 
+    def law_around_mean(self, people: Participants, split: BudgetSplit) -> LabelMeanLaw:
+        """Return the exact distribution of a mean of the labels and of the minimizer around it."""
+        of_fit = self.budgets_of_fit(people.budgets)
+
+        def law_of_fit(labels: Floats) -> ObjectiveLaw:
+            return self.law(Participants(people.X, labels, of_fit), split)
+
+        return LabelMeanLaw(people.y, self.label_mean_share * people.budgets, law_of_fit)
+
+    def budgets_of_fit(self, budgets: Floats) -> Floats:
+        """Return what is for the fit, where a share of budgets is for the mean of the labels."""
+        return np.asarray((1 - self.label_mean_share) * budgets)
+
     def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         if self.delta > 0:
@@ -494,10 +538,12 @@ class ObjectivePerturbation(LinearRegressor):
         return PureDP(budgets, neighbors="replace-one")
 
     def pure_guarantee(self, budgets: Floats, split: BudgetSplit) -> PureDP:
-        """Return the pure promise that holds as well, for budgets that are split so."""
+        """Return the pure promise that holds as well; `split` is that of the budgets of the fit."""
         if self.delta == 0:
             return PureDP(budgets, neighbors="replace-one")
-        spent = split.tilt + split.volume + SOLVER_SHARE * smallest(budgets)
+        positive = budgets[budgets > 0]
+        of_solver = SOLVER_SHARE * self.budgets_of_fit(positive).min()
+        spent = split.tilt + split.volume + of_solver + self.label_mean_share * positive
         return PureDP(fill_in_zeros(spent, budgets), neighbors="replace-one")
 
     def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
@@ -508,8 +554,10 @@ class ObjectivePerturbation(LinearRegressor):
         if not total > curvature:
             large_enough = 1.01 * self.lam * curvature / total
             bound = "d / lam" if self.row_norm is None else "row_norm**2 / lam"
+            share = self.label_mean_share
+            beside = f" beside label_mean_share = {share:g}" if share > 0 else ""
             raise ValueError(
-                f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
+                f"epsilon must sum to more than {bound} = {curvature:.4g}{beside}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {large_enough:.3g} would do"
             )
         return split_budget(available, curvature, delta=self.minimizer_delta(budgets), d=d)
@@ -586,21 +634,27 @@ class ObjectivePerturbation(LinearRegressor):
             row_norm=self.row_norm,
         )
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ObjectiveLaw:
+    def output_law(
+        self, X: Any, y: Any = None, *, epsilon: Any = None
+    ) -> ObjectiveLaw | LabelMeanLaw:
         """Exact law of the minimizer on the domain, from which `fit` draws, before the small noise
         is added. NOT private: for audits.
 
-        Its center is the minimizer without the tilt; with `fit_intercept` the constant feature
-        comes last.
+        An `ObjectiveLaw`, whose center is the minimizer without the tilt; with `fit_intercept` the
+        constant feature comes last. With a `label_mean_share` above 0, a `LabelMeanLaw`.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         records = records_for_audit(self, X, y, epsilon_as_passed)
         domain = self.domain(records.columns)
-        budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
-        split = self.split_budgets(budgets[budgets > 0], domain.d)
-        return self.law(records.participants(domain, budgets), split)
+        budgets = records.budgets(epsilon)
+        of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
+        people = records.participants(domain, np.where(of_fit > 0, budgets, 0.0))
+        split = self.split_budgets(of_fit[of_fit > 0], domain.d)
+        if self.label_mean_share == 0:
+            return self.law(people, split)
+        return self.law_around_mean(people, split)
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
         """Refuse: sums do not suffice for this mechanism."""
