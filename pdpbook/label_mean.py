@@ -16,7 +16,8 @@ from pdpbook.noise.laws import Size, check_points, check_size
 
 __all__ = ["LabelBounds", "LabelMeanLaw", "LawOfFit", "label_bounds"]
 
-LEAST_HALF_WIDTH = 0.1  # of half of the range: a mean at an end must not leave bounds of width 0
+BEYOND_NEARER_END = 1.5  # half-width of the bounds over the distance from mean to nearer end
+LEAST_HALF_WIDTH = 0.05  # of the range: a mean at an end must not leave bounds of width 0
 
 
 class LabelBounds(NamedTuple):
@@ -38,12 +39,14 @@ class LabelBounds(NamedTuple):
 def label_bounds(mean: float, y_bounds: ArrayLike = (-1.0, 1.0)) -> LabelBounds:
     r"""Return the bounds of labels around a released mean.
 
-    With public bounds l and h of the labels, and the mean m, the center is
-    :math:`c=\max(l,\min(h,m))` and the half-width
+    With public bounds :math:`l<u` of the labels, and the mean m, the center is
+    :math:`c=\max(l,\min(u,m))` and the half-width
 
-    .. math:: \max\bigl(\min(c-l,\ h-c),\ \tfrac1{20}(h-l)\bigr) :
+    .. math:: h = \min\Bigl\{\frac{u-l}2,\ \max\Bigl(\tfrac32\min(c-l,\ u-c),\
+              \frac{u-l}{20}\Bigr)\Bigr\} :
 
-    the distance to the nearer end, or a twentieth of the range where that is less.
+    half as much again as the distance to the nearer end, but never wider than the public bounds,
+    nor narrower than a tenth of them.
 
     Parameters
     ----------
@@ -59,12 +62,14 @@ def label_bounds(mean: float, y_bounds: ArrayLike = (-1.0, 1.0)) -> LabelBounds:
     Examples
     --------
     >>> label_bounds(8.0, (0.0, 60.0)).pair, label_bounds(-1.0, (0.0, 60.0)).pair
-    ((0.0, 16.0), (-3.0, 3.0))
+    ((-4.0, 20.0), (-3.0, 3.0))
     """
     low, high = check.bounds(y_bounds, "y_bounds")
     center = min(max(check.single(check.finite(mean, "mean"), "mean"), low), high)
-    least = LEAST_HALF_WIDTH * (high - low) / 2
-    return LabelBounds(float(center), float(max(min(center - low, high - center), least)))
+    wanted = max(
+        BEYOND_NEARER_END * min(center - low, high - center), LEAST_HALF_WIDTH * (high - low)
+    )
+    return LabelBounds(float(center), float(min(wanted, (high - low) / 2)))
 
 
 class LawOfFit(Protocol):
