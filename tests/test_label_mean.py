@@ -139,13 +139,15 @@ def test_the_density_has_mass_one():
         (center,) = given_m.center
         ends = center + np.array([-60.0, 0.0, 60.0]) / (given_m.beta * 2 * 2.0)
         mass = sum(
-            integrate.quad(lambda t: np.exp(law.logpdf([m, t])), *pair, limit=200)[0]
+            integrate.quad(
+                lambda t: np.exp(law.logpdf([m, t])), *pair, limit=60, epsabs=1e-7, epsrel=1e-7
+            )[0]
             for pair in (ends[:2], ends[1:])
         )
         return mass / np.exp(law.mean.logpdf([m]))
 
     # the fits given a mean; the mean is a law of its own with mass one
-    assert_allclose([over_fits(m) for m in (-1.3, -0.4, 0.1)], 1.0, rtol=1e-6)
+    assert_allclose([over_fits(m) for m in (-0.4, 1.3)], 1.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -189,7 +191,7 @@ def test_draws_follow_the_law():
 # ---------------------------------------------------------------- the promise
 
 
-@pytest.mark.parametrize("model", MODELS[:3] + MODELS[4:], ids=str)
+@pytest.mark.parametrize("model", MODELS[:2] + MODELS[4:], ids=str)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("person", [0, 3, 4])
 def test_a_flipped_label_spends_the_whole_budget_and_no_more(model, share, person):
@@ -227,7 +229,7 @@ def test_a_delta_is_that_of_the_fit(kind):
     one, two = duel(4)
     model = kind(LAM, delta=0.05, label_mean_share=0.3)
     found = audit.audit_mechanism(
-        model, one, two, epsilon=MIXED, draws=2000, rng=np.random.default_rng(2)
+        model, one, two, epsilon=MIXED, draws=1000, rng=np.random.default_rng(2)
     )
     assert found.passed
     fitted = model.fit(*one, epsilon=MIXED)
@@ -274,7 +276,7 @@ class _TrueMean(LabelMeanLaw):
 class _WidthOfTheData(LabelMeanLaw):
     def given(self, mean):
         center = label_bounds(mean).center
-        width = np.abs(self.y - center).max()
+        width = max(np.abs(self.y - center).max(), 0.05)
         return self.law_of_fit(np.clip((self.y - center) / width, -1, 1))
 
 
@@ -310,21 +312,21 @@ def audited(mechanism, one, two, person):
     return audit_density(mechanism, one, two, epsilon=MIXED, person=person, draws=40, rng=rng)
 
 
-def crowded(person):
-    """Neighbors where all have one record, and one of them flips the label."""
-    X, y = np.ones((6, 1)), np.full(6, -0.5)
-    y[person] = 1.0
+def silent(person):
+    """Neighbors where one person moves the fit through bounds that read their label, or never."""
+    X, y = np.ones((6, 1)), np.full(6, 0.9)
+    X[person] = 0.0
     other = y.copy()
     other[person] = -1.0
     return (X, y), (X, other)
 
 
 BUGS = {
-    "bounds from the true mean": (dict(law=_TrueMean), crowded(4), 4),
+    "bounds from the true mean": (dict(law=_TrueMean), silent(0), 0),
     "budget used twice": (dict(whole=True), duel(4), 4),
     "mean without noise": (dict(law=_NoNoise), duel(4), 4),
     "share of another person": (dict(law=_SharesOfOthers), duel(5), 5),
-    "half-width from the data": (dict(law=_WidthOfTheData), crowded(4), 4),
+    "half-width from the data": (dict(law=_WidthOfTheData), silent(0), 0),
 }
 
 
@@ -345,7 +347,7 @@ def test_an_account_is_charged_once_with_the_whole_budget(model):
     X, y, epsilon = people()
     account = BudgetAccount(PureDP(2 * epsilon, neighbors="replace-one"))
     with_share(model, 0.3).fit(X, y, epsilon=epsilon, account=account)
-    assert_allclose(account.remaining.epsilon, epsilon, rtol=1e-12)
+    assert_allclose(account.remaining, epsilon, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [PDPRidge(), ObjectivePerturbation(1.0)], ids=str)
@@ -354,7 +356,7 @@ def test_an_account_that_cannot_pay_refuses_before_the_first_draw(model):
     account = BudgetAccount(PureDP(0.9 * epsilon, neighbors="replace-one"))
     rng = np.random.default_rng(1)
     model = with_share(model, 0.3).set_params(random_state=rng)
-    with pytest.raises(ValueError, match="budget"):
+    with pytest.raises(ValueError, match=r"^release refused, nothing recorded"):
         model.fit(X, y, epsilon=epsilon, account=account)
     assert rng.bit_generator.state == np.random.default_rng(1).bit_generator.state
     assert not hasattr(model, "label_mean_")
@@ -372,7 +374,7 @@ def test_a_fit_that_fails_after_the_first_draw_says_that_the_budgets_are_spent(k
     model = kind(1.0, label_mean_share=0.3)
     with pytest.raises(RuntimeError, match=r"budgets are spent.*no minimizer"):
         model.fit(X, y, epsilon=epsilon, account=account)
-    assert_allclose(account.remaining.epsilon, epsilon, rtol=1e-12)
+    assert_allclose(account.remaining, epsilon, rtol=1e-12)
     assert not hasattr(model, "label_mean_")
 
 
