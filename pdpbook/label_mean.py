@@ -106,6 +106,9 @@ class LabelMeanLaw:
     budgets: Floats  #: what each person spends on the mean, shape (m,)
     law_of_fit: Callable[[Floats], LawOfFit]  #: of labels on [-1, 1], shape (m,)
 
+    def __post_init__(self) -> None:
+        check.rate(float(self.budgets.sum()) / 2)  # refused here, before an account is charged
+
     @cached_property
     def mean(self) -> L2Laplace:
         """Law of the mean: a person moves the weighted one by at most twice their weight."""

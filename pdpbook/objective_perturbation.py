@@ -521,6 +521,7 @@ class ObjectivePerturbation(LinearRegressor):
     def law_around_mean(self, people: Participants, split: BudgetSplit) -> LabelMeanLaw:
         """Return the exact distribution of a mean of the labels and of the minimizer around it."""
         of_fit = self.budgets_of_fit(people.budgets)
+        check.rate(self.noise_rate(split, people.d))  # refused before an account is charged
 
         def law_of_fit(labels: Floats) -> ObjectiveLaw:
             return self.law(Participants(people.X, labels, of_fit), split)

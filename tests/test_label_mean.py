@@ -385,6 +385,15 @@ def test_a_share_that_is_none_is_refused(kind, share):
         kind(label_mean_share=share).fit(*people()[:2])
 
 
+@pytest.mark.parametrize("kind", [PDPRidge, ObjectivePerturbation])
+def test_a_share_that_leaves_no_rate_is_refused_before_the_charge(kind):
+    X, y, epsilon = people()
+    account = BudgetAccount(PureDP(epsilon, neighbors="replace-one"))
+    with pytest.raises(ValueError, match=r"^eta must lie in"):
+        kind(1.0, label_mean_share=1e-160).fit(X, y, epsilon=epsilon, account=account)
+    assert_array_equal(account.remaining, epsilon)
+
+
 def test_a_norm_bound_and_sums_are_refused_beside_a_share():
     X, y, _ = people()
     with pytest.raises(ValueError, match=r"^bound must be None with a label_mean_share"):

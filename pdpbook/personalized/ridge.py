@@ -280,6 +280,7 @@ class PDPRidge(LinearRegressor):
     def law_around_mean(self, people: Participants) -> LabelMeanLaw:
         """Return the exact distribution of a mean of the labels and of the fit around it."""
         of_fit = self.budgets_of_fit(people.budgets)
+        check.rate(self.noise_rate_of_fit(of_fit, people.d))  # refused before an account is charged
 
         def law_of_fit(labels: Floats) -> L2Laplace:
             return self.law(Participants(people.X, labels, of_fit))
