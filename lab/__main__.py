@@ -26,6 +26,7 @@ OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "one_user": ("experiments.one_user", "steps with one user each against full gradients"),
     "user_rows": ("comparison.user_rows", "all rows of a user against one row of each"),
     "rehearsed": ("comparison.rehearsed", "rehearsals beside real fits, on five tables"),
+    "skewed": ("comparison.skewed", "labels off the middle: fits around a private mean"),
     "invented": ("comparison.invented", "rehearsals beside draws of their model by other code"),
     "two_classes": ("comparison.two_classes", "two classes at one nat, at four penalties"),
     "ratios": ("benchmarks.record", "run times against yardsticks, as ratios"),

@@ -7,7 +7,7 @@ directions in which the data curve the objective. `personalized` has noise on th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Self
 
@@ -17,8 +17,9 @@ from scipy import interpolate, optimize
 
 from pdpbook import Floats, check
 from pdpbook.check import ULP
-from pdpbook.domains import Cube
+from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
+from pdpbook.label_mean import LabelMeanLaw, label_bounds
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_profile, sample_l2_laplace
 from pdpbook.noise.laws import PublicNoise, Size, check_points
@@ -369,6 +370,12 @@ class ObjectivePerturbation(LinearRegressor):
     Statement ``thm-objective-users`` (ours), chapter *user_level/means_of_rows*, which also says
     when one row of each is as good.
 
+    With a `label_mean_share` of s a private mean of the labels comes first, for
+    :math:`s\varepsilon_i` of every budget, and the fit has :math:`(1-s)\varepsilon_i` and labels
+    between bounds around that mean: together they spend :math:`\varepsilon_i`. If the fit fails
+    after the mean was drawn, nothing is released and the budgets are spent, as the error says.
+    Statement ``prop-centered-labels`` (ours), chapter *personalized/centered_labels*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -396,6 +403,11 @@ class ObjectivePerturbation(LinearRegressor):
     row_norm : float, optional
         Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
+    label_mean_share : float, default 0.0
+        Public share of every budget, in [0, 1), that pays for a private mean of the labels. Labels
+        are then clipped to bounds around it, see `label_bounds`, and predictions are pulled
+        towards it, not towards the middle of `y_bounds`. For labels far off the middle, where
+        budgets or `lam` are such that the pull is what hurts; it cuts the longer tail.
 
     Attributes
     ----------
@@ -411,6 +423,11 @@ class ObjectivePerturbation(LinearRegressor):
         users, what each was promised when all of their rows are replaced, by sorted labels.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
+    label_mean_ : float
+        With a `label_mean_share`: the released mean of the labels, cut to `y_bounds`.
+    label_bounds_ : pair of float
+        With a `label_mean_share`: the bounds around it to which labels were clipped. Both are in
+        your units.
     eta_ : float
         Rate :math:`\eta` of the small second noise, on the output; it does not depend on the data.
 
@@ -436,6 +453,7 @@ class ObjectivePerturbation(LinearRegressor):
         delta: float = 0.0,
         huber_threshold: float = 1.0,
         row_norm: float | None = None,
+        label_mean_share: float = 0.0,
     ) -> None:
         self.lam = lam
         self.epsilon = epsilon
@@ -447,6 +465,7 @@ class ObjectivePerturbation(LinearRegressor):
         self.delta = delta
         self.huber_threshold = huber_threshold
         self.row_norm = row_norm
+        self.label_mean_share = label_mean_share
 
     def check_settings(self) -> None:
         check.settings(
@@ -459,6 +478,7 @@ class ObjectivePerturbation(LinearRegressor):
             delta=partial(check.delta, zero=True),
             huber_threshold=check.scale,
             row_norm=check.optional(check.scale),
+            label_mean_share=partial(check.delta, zero=True),
         )
 
     def fit(
@@ -492,7 +512,7 @@ class ObjectivePerturbation(LinearRegressor):
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        self.refuse_delta_of(users)
+        self.refuse_settings_of(users)
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
@@ -500,20 +520,31 @@ class ObjectivePerturbation(LinearRegressor):
             domain = self.domain(records.columns)
             promise = partial(self.guarantee, neighbors=records.neighbors)
             budgets = affordable_budgets(account, records.budgets(epsilon), promise, people=records)
-            budgets = self.drop_costly_budgets(budgets, domain.d)
-            split = self.split_budgets(budgets[budgets > 0], domain.d, _rank(users, domain.d))
+            of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
+            budgets = np.where(of_fit > 0, budgets, 0.0)
+            split = self.split_budgets(of_fit[of_fit > 0], domain.d, _rank(users, domain.d))
             guarantee = promise(budgets)
             pure = self.pure_guarantee(budgets, split, neighbors=records.neighbors)
 
-            law = self.law(records.participants(domain, budgets), split)
-            eta = self.output_noise_rate(smallest(budgets), law.gradient_norm)
-            minimizer = release(law, guarantee, account, rng, people=records, pure=pure)
+            people = records.participants(domain, budgets)
+            if self.label_mean_share == 0:
+                law = self.law(people, split)
+                minimizer = release(law, guarantee, account, rng, people=records, pure=pure)
+            else:  # the mean of the labels first, then a fit to labels between bounds around it
+                joint = self.law_around_mean(people, split)
+                both = release(joint, guarantee, account, rng, people=records, pure=pure)
+                labels = Labels(y_bounds=self.y_bounds, clip=self.clip)
+                around = label_bounds(labels.to_user_units(both[0]), self.y_bounds)
+                self.label_mean_, self.label_bounds_ = around.center, around.pair
+                minimizer, domain = both[1:], replace(domain, y_bounds=around.pair)
             # no solver is exact: the small noise hides by how much this one was off
+            beta = self.noise_rate(split, domain.d)
+            eta = self.output_noise_rate(smallest(of_fit), self.gradient_norm(beta, domain.d))
             theta = minimizer + sample_l2_laplace(domain.d, eta, rng=rng)
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.guarantee_, self.pure_guarantee_ = guarantee, pure
-            self.noise_ = PublicNoise(rate=float(law.beta), scale=1 / float(law.beta))
+            self.noise_ = PublicNoise(rate=beta, scale=1 / beta)
             self.eta_ = eta
         return self
 
@@ -530,13 +561,32 @@ class ObjectivePerturbation(LinearRegressor):
             gradient_norm=self.gradient_norm(beta, people.d),
         )
 
-    def refuse_delta_of(self, users: Any) -> None:
-        """Refuse a delta with users: the pull of several rows may turn by any angle."""
+    def refuse_settings_of(self, users: Any) -> None:
+        """Refuse with users what is proved for one row a person alone."""
+        if users is not None and self.label_mean_share > 0:
+            raise ValueError(
+                "label_mean_share must be 0 with users: the mean is of one label a person; got "
+                f"{self.label_mean_share:g}"
+            )
         if users is not None and self.delta > 0:
             raise ValueError(
                 "delta must be 0 with users: how often the loss of several rows is large is not "
                 f"proved, only how large it is; got {self.delta:g}"
             )
+
+    def law_around_mean(self, people: Participants, split: BudgetSplit) -> LabelMeanLaw:
+        """Return the exact distribution of a mean of the labels and of the minimizer around it."""
+        of_fit = self.budgets_of_fit(people.budgets)
+        check.rate(self.noise_rate(split, people.d))  # refused before an account is charged
+
+        def law_of_fit(labels: Floats) -> ObjectiveLaw:
+            return self.law(Participants(people.X, labels, of_fit), split)
+
+        return LabelMeanLaw(people.y, self.label_mean_share * people.budgets, law_of_fit)
+
+    def budgets_of_fit(self, budgets: Floats) -> Floats:
+        """Return what is for the fit, where a share of budgets is for the mean of the labels."""
+        return np.asarray((1 - self.label_mean_share) * budgets)
 
     def guarantee(self, budgets: Floats, neighbors: str = "replace-one") -> PureDP | ApproximateDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
@@ -547,10 +597,12 @@ class ObjectivePerturbation(LinearRegressor):
     def pure_guarantee(
         self, budgets: Floats, split: BudgetSplit, neighbors: str = "replace-one"
     ) -> PureDP:
-        """Return the pure promise that holds as well, for budgets that are split so."""
+        """Return the pure promise that holds as well; `split` is that of the budgets of the fit."""
         if self.delta == 0:
             return PureDP(budgets, neighbors=neighbors)
-        spent = split.tilt + split.volume + SOLVER_SHARE * smallest(budgets)
+        positive = budgets[budgets > 0]
+        of_solver = SOLVER_SHARE * self.budgets_of_fit(positive).min()
+        spent = split.tilt + split.volume + of_solver + self.label_mean_share * positive
         return PureDP(fill_in_zeros(spent, budgets), neighbors=neighbors)
 
     def split_budgets(self, budgets: Floats, d: int, rank: int = 1) -> BudgetSplit:
@@ -564,8 +616,10 @@ class ObjectivePerturbation(LinearRegressor):
         if not total > curvature:
             large_enough = 1.01 * self.lam * curvature / total
             bound = "d / lam" if self.row_norm is None else "row_norm**2 / lam"
+            share = self.label_mean_share
+            beside = f" beside label_mean_share = {share:g}" if share > 0 else ""
             raise ValueError(
-                f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
+                f"epsilon must sum to more than {bound} = {curvature:.4g}{beside}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {large_enough:.3g} would do"
             )
         delta = self.minimizer_delta(budgets)
@@ -645,22 +699,26 @@ class ObjectivePerturbation(LinearRegressor):
 
     def output_law(
         self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
-    ) -> ObjectiveLaw:
+    ) -> ObjectiveLaw | LabelMeanLaw:
         """Exact law of the minimizer on the domain, from which `fit` draws, before the small noise
         is added. NOT private: for audits.
 
-        Its center is the minimizer without the tilt; with `fit_intercept` the constant feature
-        comes last.
+        An `ObjectiveLaw`, whose center is the minimizer without the tilt; with `fit_intercept` the
+        constant feature comes last. With a `label_mean_share` above 0, a `LabelMeanLaw`.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y, users)
         self.check_settings()
-        self.refuse_delta_of(users)
+        self.refuse_settings_of(users)
         records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
-        budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
-        split = self.split_budgets(budgets[budgets > 0], domain.d, _rank(users, domain.d))
-        return self.law(records.participants(domain, budgets), split)
+        budgets = records.budgets(epsilon)
+        of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
+        people = records.participants(domain, np.where(of_fit > 0, budgets, 0.0))
+        split = self.split_budgets(of_fit[of_fit > 0], domain.d, _rank(users, domain.d))
+        if self.label_mean_share == 0:
+            return self.law(people, split)
+        return self.law_around_mean(people, split)
 
     def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
         """Refuse: sums do not suffice for this mechanism."""

@@ -62,8 +62,8 @@ class Rehearsal:
     `exclusion` is how much worse least squares is if it is fitted to the participants alone,
     `clipping` how much worse it becomes on their records clipped to the model's public bounds.
     `pull` is the rest of :math:`\overline{(f-p)(f'-p)}`, with p the true mean of the label: it
-    comes from the penalty, weights that differ, a loss that is not the square, rows that are
-    shortened, and too few steps.
+    comes from the penalty, weights that differ, a loss that is not the square, labels that are cut
+    to bounds around a private mean, rows that are shortened, and too few steps.
 
     Attributes
     ----------

@@ -385,6 +385,9 @@ def refuse_mechanism(model: Any) -> None:
     elif needs is None and getattr(model, "noise", "") == "grid":
         this += " with noise='grid'"
         needs = "the largest of all budgets before it rounds a weight", "noise='laplace'"
+    elif needs is None and np.any(np.not_equal(getattr(model, "label_mean_share", 0.0), 0.0)):
+        this += " with a label_mean_share"
+        needs = "the labels again once their mean is released", "label_mean_share=0"
     if needs is not None:
         raise TypeError(
             f"{this} cannot be fitted from Sums: it needs {needs[0]}. Sums suffice for {needs[1]}"

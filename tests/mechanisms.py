@@ -43,7 +43,8 @@ class Mechanism:
     #: of its promise: "replace-one"; "add-remove" or "zero-out", where one budget serves all;
     #: "user" or "user-labels", where people own several rows; "" for PAC privacy
     neighbors: str
-    released: str  #: all and only what may stay on a fitted object, with guarantee_ and noise_
+    released: str  #: all and only what may stay on a fitted object, with guarantee_ and noise_;
+    #: with a `label_mean_share` also label_mean_ and label_bounds_
     _: KW_ONLY
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
@@ -68,6 +69,7 @@ LINE = {"fit_intercept": True}
 SHORT = {"proof": "published", "row_norm": 4.0}
 HUBER = {"loss": "huber"}
 DELTA = {"delta": 1e-6}
+AROUND_MEAN = {"label_mean_share": 0.1}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
 GRID = {"noise": "grid"}
@@ -100,9 +102,19 @@ MECHANISMS = [
         PDPRidge,
         "replace-one",
         "coef_ intercept_ n_features_in_ pure_guarantee_",
-        small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
-        checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA)],
-        thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
+        small=[
+            dict(lam=0.5),
+            dict(lam=0.5, **HUBER, **LINE),
+            dict(lam=0.5, **DELTA),
+            dict(lam=0.5, **AROUND_MEAN, **LINE),
+        ],
+        checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA, AROUND_MEAN)],
+        thrifty=[
+            dict(lam=0.5),
+            dict(lam=0.5, **HUBER),
+            dict(lam=0.5, **HUBER, **DELTA),
+            dict(lam=0.5, **HUBER, **AROUND_MEAN),
+        ],
         sound={
             "PDPRidge": Trial(PDPRidge(60.0), FLIP, tight=True),
             "PDPRidge, Huber": Trial(PDPRidge(60.0, loss="huber"), FLIP),
@@ -136,9 +148,13 @@ MECHANISMS = [
         ObjectivePerturbation,
         "replace-one",
         "coef_ intercept_ n_features_in_ eta_ pure_guarantee_",
-        small=[dict(lam=0.5)],
-        checked=[dict(lam=1e-4, **LINE), dict(lam=1e-2, row_norm=4.0, **DELTA)],
-        thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA)],
+        small=[dict(lam=0.5), dict(lam=0.5, **AROUND_MEAN)],
+        checked=[
+            dict(lam=1e-4, **LINE),
+            dict(lam=1e-2, row_norm=4.0, **DELTA),
+            dict(lam=1e-4, **LINE, **AROUND_MEAN),
+        ],
+        thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA), dict(lam=0.5, **AROUND_MEAN)],
         sound={
             "ObjectivePerturbation": Trial(ObjectivePerturbation(2.0), personal.duel(), tight=True),
             "ObjectivePerturbation, delta": Trial(

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from pdpbook.audit import audit_mechanism
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, TwoStageGWARegression
+from pdpbook.label_mean import LabelMeanLaw
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.participants import drop_budgets_costly_for_others
 from pdpbook.personalized import PDPRidge, SampledRidge
@@ -151,6 +152,8 @@ def loudness(model, X, y, epsilon):
         S = rows.T @ rows / len(rows)
         moved = np.linalg.inv(S + model.lam * np.eye(len(S))) / (2 * fitted.noise_.rate)
         return np.sqrt(np.trace(moved @ S @ moved) + np.trace(S) / fitted.eta_**2)
+    if isinstance(law, LabelMeanLaw):  # the noise of the fit is the same at every mean
+        law = law.given(0.0)
     return 1 / law.eta if hasattr(law, "eta") else np.max(getattr(law, "sigma", None) or law.scale)
 
 

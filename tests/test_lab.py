@@ -23,6 +23,7 @@ ALLOWED = {
     "per_instance/ops_curve",
     "per_instance/guarantees",
     "personalized/accuracy_bounds",
+    "personalized/centered_labels",
     "personalized/pdp_op_data",
     "personalized/sampling",
     "personalized/two_classes",

@@ -19,7 +19,7 @@ FLOORS = {
         "user_level gwa pac",
     ),
     5: ("people of a fit", "participants"),
-    4: ("sums, releases", "sums release"),
+    4: ("sums, releases", "sums release label_mean"),
     3: ("promises, constants", "guarantees sensitivity per_instance linear user_records"),
     2: ("noise, algebra, data", "noise ridge datasets tables"),
     1: ("users, domains", "domains users _pandas"),

@@ -244,6 +244,10 @@ CHOICE = {
         "personalized/two_classes",
     ),
     "the same, with noise that is known exactly": ("PDPRidge", "personalized/pdp_op"),
+    "labels far off the middle of their bounds, such as days or incomes: `label_mean_share`": (
+        "ObjectivePerturbation PDPRidge",
+        "personalized/centered_labels",
+    ),
     "the same, and a small chance of failure, or penalties to try afterwards": (
         "SufficientStatisticsRidge GradientDescentRidge",
         "personalized/sums",

@@ -296,6 +296,7 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "delta": [0.0, 1e-5],
         "loss": ["square", "huber"],
         "weights": ["proportional", "capped"],
+        "label_mean_share": [0.0, 0.3],
     },
     "PersonalizedMean": COMMON
     | {"noise": ["laplace", "grid"], "grid": [1024, also(16, noise="grid")]},
@@ -308,7 +309,12 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "loss": ["square", "huber"],
     },
     "ObjectivePerturbation": CUBE
-    | {"delta": [0.0, 1e-5], "huber_threshold": [1.0, 0.2], "row_norm": NORMS},
+    | {
+        "delta": [0.0, 1e-5],
+        "huber_threshold": [1.0, 0.2],
+        "row_norm": NORMS,
+        "label_mean_share": [0.0, 0.3],
+    },
     "SufficientStatisticsRidge": CUBE
     | {
         "delta": [0.0, also(1e-5, **GAUSSIAN), also(1e-3, **GAUSSIAN | {"delta": 1e-3})],
@@ -475,7 +481,7 @@ REFUSED: dict[str, Any] = {
 }
 NUMBERS = """lam bound row_norm huber_threshold scale steps step_size clip_norm failure n_max
     norm_guess learning_rate batch_size epochs n_public sigma2 selection_seed radius prior tol
-    share reach alpha confidence draws""".split()
+    share reach alpha confidence draws label_mean_share""".split()
 WORDS = """loss proof normalizer rule noise calibration accountant optimizer accounting objective
     sensitivity solver model combine task basis random_state""".split()
 FLAGS = "clip fit_intercept release_norm centered".split()

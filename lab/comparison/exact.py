@@ -58,7 +58,7 @@ def output(
     ceiling = ((1 + l2_laplace_profile(0.0, p, losses)) / 2)[person]
     found = []
     for lam in MEAN_PENALTIES:
-        law = PDPRidge(lam, **options).output_law(*crowd.cube, epsilon=budgets)
+        law: Any = PDPRidge(lam, **options).output_law(*crowd.cube, epsilon=budgets)
         covariance = np.asarray((p + 1) / law.eta**2 * np.eye(p), dtype=float)
         found.append(_affine(crowd, "cube", law.center, covariance, ceiling, lam))
     return best(crowd, found)

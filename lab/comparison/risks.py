@@ -39,7 +39,7 @@ def _mean(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
 
 def _square(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
     X, y = crowd.cube
-    law = PDPRidge(lam).output_law(X, y, epsilon=budgets)
+    law: Any = PDPRidge(lam).output_law(X, y, epsilon=budgets)
     moves = leave_one_out(X, y, lam, pdp_weights(budgets)).move
     return _round_noise(law.eta * np.linalg.norm(moves, axis=1), X.shape[1])
 
@@ -47,7 +47,7 @@ def _square(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
 def _huber(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
     """One fit without each person: the loss is not quadratic, so no formula serves all."""
     X, y = crowd.cube
-    law = PDPRidge(lam, loss="huber").output_law(X, y, epsilon=budgets)
+    law: Any = PDPRidge(lam, loss="huber").output_law(X, y, epsilon=budgets)
     weights, moves = pdp_weights(budgets), np.empty(len(y))
     for i in range(len(y)):
         rows, labels = X.copy(), y.copy()

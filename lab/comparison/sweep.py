@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,7 +82,8 @@ def _output(
     """Closed form: round noise adds (d + 1) trace(S) / eta^2 to the loss at the center."""
     values = []
     for lam in lams:
-        law = PDPRidge(lam, **options).output_law(people.X, people.y, epsilon=people.epsilon)  # type: ignore[arg-type]
+        model = PDPRidge(lam, **options)  # type: ignore[arg-type]
+        law: Any = model.output_law(people.X, people.y, epsilon=people.epsilon)
         noise = (len(law.center) + 1) / law.eta**2 * np.trace(people.S)
         values.append(float(people.loss(law.center) + noise))
     return _exact(values)
@@ -105,7 +107,7 @@ def _objective(
     for k, lam in enumerate(lams):
         if not people.epsilon.sum() * 0.999 > d / lam or (delta > 0 and lam not in CALIBRATED):
             continue
-        law = ObjectivePerturbation(lam, delta=delta).output_law(
+        law: Any = ObjectivePerturbation(lam, delta=delta).output_law(
             people.X, people.y, epsilon=people.epsilon
         )
         inverse = np.linalg.inv((people.X.T * law.weights) @ people.X + lam * np.eye(d)) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.check import ULP
-from pdpbook.domains import Cube
+from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
+from pdpbook.label_mean import LabelMeanLaw, label_bounds
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.noise.laws import round_noise
@@ -66,6 +68,12 @@ class PDPRidge(LinearRegressor):
     *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*;
     ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/steps*.
 
+    With a `label_mean_share` of s a private mean of the labels comes first, for
+    :math:`s\varepsilon_i` of every budget, and the fit has :math:`(1-s)\varepsilon_i` and labels
+    between bounds around that mean: together they spend :math:`\varepsilon_i`. If the fit fails
+    after the mean was drawn, nothing is released and the budgets are spent, as the error says.
+    Statement ``prop-centered-labels`` (ours), chapter *personalized/centered_labels*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -104,6 +112,11 @@ class PDPRidge(LinearRegressor):
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
     huber_threshold : float, default 1.0
         Where the Huber loss turns linear, in domain units of the label; unused by the square loss.
+    label_mean_share : float, default 0.0
+        Public share of every budget, in [0, 1), that pays for a private mean of the labels. Labels
+        are then clipped to bounds around it, see `label_bounds`, and predictions are pulled
+        towards it, not towards the middle of `y_bounds`. For labels far off the middle, where
+        budgets or `lam` are such that the pull is what hurts; it cuts the longer tail.
 
     Attributes
     ----------
@@ -118,6 +131,11 @@ class PDPRidge(LinearRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
+    label_mean_ : float
+        With a `label_mean_share`: the released mean of the labels, cut to `y_bounds`.
+    label_bounds_ : pair of float
+        With a `label_mean_share`: the bounds around it to which labels were clipped. Both are in
+        your units.
 
     Examples
     --------
@@ -145,6 +163,7 @@ class PDPRidge(LinearRegressor):
         bound: float | None = None,
         row_norm: float | None = None,
         huber_threshold: float = 1.0,
+        label_mean_share: float = 0.0,
     ) -> None:
         self.lam = lam
         self.epsilon = epsilon
@@ -160,6 +179,7 @@ class PDPRidge(LinearRegressor):
         self.bound = bound
         self.row_norm = row_norm
         self.huber_threshold = huber_threshold
+        self.label_mean_share = label_mean_share
 
     def check_settings(self) -> None:
         check.settings(
@@ -176,9 +196,15 @@ class PDPRidge(LinearRegressor):
             bound=check.optional(check.scale),
             row_norm=check.optional(check.scale),
             huber_threshold=check.scale,
+            label_mean_share=partial(check.delta, zero=True),
         )
         if self.loss == "huber" and self.bound is not None:
             raise ValueError(f"bound must be None with loss='huber'; got {self.bound!r}")
+        if self.label_mean_share > 0 and self.bound is not None:
+            raise ValueError(
+                "bound must be None with a label_mean_share above 0: it is about labels whose "
+                f"bounds are known before; got {self.bound!r}"
+            )
         proved = (self.loss, self.proof, self.bound) == ("square", "joint", None)
         if self.weights == "capped" and not proved:
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
@@ -215,15 +241,27 @@ class PDPRidge(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
-            budgets = self.drop_costly_budgets(budgets, domain.d)
+            of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
+            budgets = np.where(of_fit > 0, budgets, 0.0)
             guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, domain.d)
 
-            law = self.law(self.participants(records, budgets))
-            theta = release(law, guarantee, account, rng, people=records, pure=pure)
+            people = self.participants(records, budgets)
+            if self.label_mean_share == 0:
+                law = self.law(people)
+                theta = release(law, guarantee, account, rng, people=records, pure=pure)
+                eta = law.eta
+            else:  # the mean of the labels first, then a fit to labels between bounds around it
+                joint = self.law_around_mean(people)
+                both = release(joint, guarantee, account, rng, people=records, pure=pure)
+                labels = Labels(y_bounds=self.y_bounds, clip=self.clip)
+                around = label_bounds(labels.to_user_units(both[0]), self.y_bounds)
+                self.label_mean_, self.label_bounds_ = around.center, around.pair
+                theta, domain = both[1:], replace(domain, y_bounds=around.pair)
+                eta = self.noise_rate_of_fit(of_fit[of_fit > 0], domain.d)
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.guarantee_, self.pure_guarantee_ = guarantee, pure
-            self.noise_ = round_noise(law.eta, domain.d)
+            self.noise_ = round_noise(eta, domain.d)
         return self
 
     def law(self, people: Participants) -> L2Laplace:
@@ -239,6 +277,20 @@ class PDPRidge(LinearRegressor):
             theta = people.ridge(self.lam, weights)
         return L2Laplace(theta, self.noise_rate(parameters, d))
 
+    def law_around_mean(self, people: Participants) -> LabelMeanLaw:
+        """Return the exact distribution of a mean of the labels and of the fit around it."""
+        of_fit = self.budgets_of_fit(people.budgets)
+        check.rate(self.noise_rate_of_fit(of_fit, people.d))  # refused before an account is charged
+
+        def law_of_fit(labels: Floats) -> L2Laplace:
+            return self.law(Participants(people.X, labels, of_fit))
+
+        return LabelMeanLaw(people.y, self.label_mean_share * people.budgets, law_of_fit)
+
+    def budgets_of_fit(self, budgets: Floats) -> Floats:
+        """Return what is for the fit, where a share of budgets is for the mean of the labels."""
+        return np.asarray((1 - self.label_mean_share) * budgets)
+
     def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         if self.delta > 0:
@@ -247,8 +299,12 @@ class PDPRidge(LinearRegressor):
 
     def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:
         """Return the pure promise that holds as well."""
-        parameters = self.privacy_parameters(budgets[budgets > 0], d)
-        return PureDP(fill_in_zeros(parameters, budgets), neighbors="replace-one")
+        if self.delta == 0:
+            return PureDP(budgets, neighbors="replace-one")
+        positive = budgets[budgets > 0]
+        of_fit = self.privacy_parameters(self.budgets_of_fit(positive), d)
+        spent = self.label_mean_share * positive + of_fit
+        return PureDP(fill_in_zeros(spent, budgets), neighbors="replace-one")
 
     def privacy_parameters(self, budgets: Floats, d: int) -> Floats:
         """Return the largest privacy loss of each person: with a delta, above their budget."""
@@ -267,6 +323,13 @@ class PDPRidge(LinearRegressor):
             w = shares(self.relative_weights(parameters, d))
             return float(np.min(parameters / (w * self.constant(d) + excess)))
         return float(parameters.sum() / self.constant(d))
+
+    def noise_rate_of_fit(self, budgets: Floats, d: int) -> float:
+        """Return the rate eta of the noise for budgets of the fit, all above 0."""
+        parameters = self.privacy_parameters(budgets, d)
+        if self.weights == "capped":
+            return float(self.capped_plan(parameters, d).eta)
+        return self.noise_rate(parameters, d)
 
     def constant(self, d: int) -> float:
         """Return C, the largest move of the minimizer by one person, per unit of weight."""
@@ -332,18 +395,21 @@ class PDPRidge(LinearRegressor):
             check.refuse_lost_penalty(self.lam, n, domain.d, self.row_norm)
         return records.participants(domain, budgets)
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace | LabelMeanLaw:
         """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
 
-        Its center is what would be released without noise; with `fit_intercept` the constant
-        feature comes last.
+        An `L2Laplace`, whose center is what would be released without noise; with `fit_intercept`
+        the constant feature comes last. With a `label_mean_share` above 0, a `LabelMeanLaw`.
         """
         epsilon_as_passed = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         records = records_for_audit(self, X, y, epsilon_as_passed)
-        budgets = self.drop_costly_budgets(records.budgets(epsilon), self.domain(records.columns).d)
-        return self.law(self.participants(records, budgets))
+        budgets = records.budgets(epsilon)
+        d = self.domain(records.columns).d
+        of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), d)
+        people = self.participants(records, np.where(of_fit > 0, budgets, 0.0))
+        return self.law(people) if self.label_mean_share == 0 else self.law_around_mean(people)
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.

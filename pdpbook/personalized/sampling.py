@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -336,7 +336,8 @@ class SampledRidge(LinearRegressor):
         if self.normalizer == "public":
             # null rows stand for those who are not sampled: all n weights stay the same
             inner = self.inner_mechanism(self.lam * float(probabilities.mean()))
-            law = inner.output_law(X * sampled[:, None], y * sampled, epsilon=t)
+            rows, labels = X * sampled[:, None], y * sampled
+            law = cast(L2Laplace, inner.output_law(rows, labels, epsilon=t))
             if self.rule == "jorgensen" or self.loss == "square":
                 return law
             # a departure may cost t / 2, half of a replacement; what the solver adds is not halved
@@ -347,7 +348,8 @@ class SampledRidge(LinearRegressor):
                 "sampled must hold someone with normalizer='sampled': the noise of an empty sample "
                 "is not defined. With normalizer='public' it is harmless"
             )
-        return self.inner_mechanism(self.lam).output_law(X[sampled], y[sampled], epsilon=t)
+        inner = self.inner_mechanism(self.lam)
+        return cast(L2Laplace, inner.output_law(X[sampled], y[sampled], epsilon=t))
 
     def inner_mechanism(self, lam: float) -> PDPRidge:
         """Return the mechanism that is run on the sample, with this penalty."""
