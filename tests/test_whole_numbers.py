@@ -572,6 +572,19 @@ def test_probabilities_of_a_law_add_up_and_give_its_losses():
 # ---------------------------------------------------------------- bad input
 
 
+@pytest.mark.parametrize("grid", [1, 7, 1024, 2**16])
+def test_weights_are_those_of_fractions_also_beside_whole_numbers(grid):
+    rng = np.random.default_rng(5)
+    whole = np.arange(1, 400) / 400 * 1.1
+    tiny = [0.0, 5e-324, 1e-300, 1.1 / grid, 1.1]
+    epsilon = np.concatenate(
+        [whole, np.nextafter(whole, 0), np.nextafter(whole, 2), rng.random(400), tiny]
+    )
+    exact = [exact_budget(one) for one in epsilon]
+    expected = [grid * one // max(exact) for one in exact]
+    assert_array_equal(noise.whole_weights(epsilon, grid), expected)
+
+
 class Untouchable:
     def __getattr__(self, name):
         raise AssertionError("data were touched")
@@ -609,7 +622,7 @@ def test_a_delta_and_sums_of_parts_are_refused_by_name():
     ("call", "error", "match"),
     [
         (lambda: noise.whole_weights([0.0, 0.0], 4), ValueError, "epsilon must be above 0"),
-        (lambda: noise.whole_weights([-1.0], 4), ValueError, "epsilon must be finite and at least"),
+        (lambda: noise.whole_weights([-1.0], 4), ValueError, "epsilon must be"),
         (lambda: noise.whole_weights(1.0, 4), ValueError, "epsilon must have shape"),
         (lambda: noise.whole_weights([1.0], 0), ValueError, "grid must be at least 1"),
         (lambda: farthest_records(0, 4), ValueError, "d must be at least 1"),

@@ -139,14 +139,17 @@ def whole_weights(epsilon: ArrayLike, grid: int) -> NDArray[np.int64]:
     >>> whole_weights([0.1, 0.3, 1.0], 10)
     array([ 1,  3, 10])
     """
-    budgets = check.vector(check.nonnegative(epsilon, "epsilon"), "epsilon", "n")
+    budgets = check.vector(check.epsilon(epsilon), "epsilon", "n")
     steps = check_grid(grid)
     levels, places = np.unique(budgets, return_inverse=True)
-    if not levels[-1] > 0:
-        raise ValueError("epsilon must be above 0 for somebody; got 0 for all")
     largest = exact_budget(levels[-1])
-    weights = [steps * exact_budget(level) // largest for level in levels]
-    return np.array(weights, dtype=np.int64)[places]
+    quotients = steps * (levels / levels[-1])
+    weights = np.floor(quotients).astype(np.int64)
+    # floats are off by less than a trillionth, so near a whole number alone fractions must decide
+    unsure = np.abs(quotients - np.round(quotients)) <= 1e-12 * steps
+    for k in np.flatnonzero(unsure):
+        weights[k] = steps * exact_budget(levels[k]) // largest
+    return np.asarray(weights[places])
 
 
 def drop_budgets_below_a_step(budgets: Floats, grid: int) -> Floats:
