@@ -159,8 +159,8 @@ def objective_perturbation(X, y, lam, epsilon, rng, c=1.0):  # thm-objective-per
 # personalized/two_classes ----------------------------------------------------
 
 def logistic_objective(X, y, lam, epsilon, rng):  # thm-logistic-objective
-    d, w = X.shape[1], epsilon / epsilon.sum()
-    assert epsilon.sum() >= d / lam  # R^2 = d
+    d = X.shape[1]  # R^2; epsilon.sum() is at least d / lam
+    w = epsilon / epsilon.sum()
     tilt = sample_l2_laplace(d, epsilon.sum() / (2 * np.sqrt(d)),
                              rng=rng)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mechanisms import KINDS, ROWS
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor
@@ -273,8 +273,10 @@ def test_people_in_a_small_part_of_the_bounds_are_harder_to_fit():
 ONE_BUDGET = {"n_max": 2000, "delta": 1e-6}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_mechanism_is_rehearsed(kind):
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if not is_classifier(kind())], ids=lambda kind: kind.__name__
+)
+def test_every_mechanism_of_numbers_is_rehearsed(kind):
     model = kind()
     known = model.get_params()
     one = ROWS[kind].neighbors in ("add-remove", "zero-out")

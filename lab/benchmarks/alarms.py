@@ -73,7 +73,7 @@ def redrawn(trial: Trial, rng: np.random.Generator) -> Pair:
     users = trial.pair.users
     owner = np.arange(len(y)) if users is None else np.asarray(users)
     mine = owner == rng.choice(owner)
-    if getattr(trial.mechanism, "loss", "") == "logistic":
+    if "logistic" in (trial.family, getattr(trial.mechanism, "loss", "")):
         z = np.where(z < 0, -1.0, 1.0)
     other_Z, other = Z.copy(), np.where(mine, -z, z)
     if trial.family != "gwa":  # which protects labels alone

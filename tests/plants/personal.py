@@ -276,7 +276,7 @@ def duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
     return Pair((X, y), (other_X, other), epsilon)
 
 
-TWO = {"classes": (0, 1), "bounds": (-1, 1), "row_norm": 1.0}
+TWO = {"classes": (-1, 1), "bounds": (-1, 1), "row_norm": 1.0}
 TURN = np.r_[5.0, 10.0, np.full(38, 100.0)]
 TURN_PENALTY = 1.002 / TURN.sum()  # the squared radius over the sum of the budgets, and a little
 
