@@ -93,8 +93,8 @@ class VarianceForDeviation(SufficientStatisticsRidge):
 class EachWithEverything(AdaSSP):
     """Three releases, and the noise of each is that of a single one."""
 
-    def law(self, people: Participants) -> ProductLaw:
-        law = super().law(people)
+    def law(self, people: Any, neighbors: str = "add-remove") -> ProductLaw:
+        law = super().law(people, neighbors)
         return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
 
 
