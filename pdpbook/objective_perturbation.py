@@ -574,8 +574,13 @@ class ObjectivePerturbation(LinearRegressor):
                 f"proved, only how large it is; got {self.delta:g}"
             )
 
-    def law_around_mean(self, people: Participants, split: BudgetSplit) -> LabelMeanLaw:
-        """Return the exact distribution of a mean of the labels and of the minimizer around it."""
+    def law_around_mean(
+        self, people: Participants | UserParticipants, split: BudgetSplit
+    ) -> LabelMeanLaw:
+        """Return the exact distribution of a mean of the labels and of the minimizer around it.
+
+        Everybody has one row: `refuse_settings_of` lets no users get here.
+        """
         of_fit = self.budgets_of_fit(people.budgets)
         check.rate(self.noise_rate(split, people.d))  # refused before an account is charged
 
