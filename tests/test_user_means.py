@@ -581,6 +581,10 @@ def test_what_is_not_proved_for_users_is_refused_by_the_name_of_the_setting():
             getattr(ObjectivePerturbation(delta=1e-6), call)(X, y, users=USERS)
         with pytest.raises(ValueError, match=r"^calibration must be 'exact' with users"):
             getattr(AdaSSP(bounds=(0, 1), calibration="published"), call)(X, y, users=USERS)
+        with pytest.raises(ValueError, match=r"^label_mean_share must be 0 with users.*got 0\.1"):
+            getattr(ObjectivePerturbation(label_mean_share=0.1), call)(X, y, users=USERS)
+        with pytest.raises(ValueError, match=r"^noise must be 'laplace' or 'gaussian' with users"):
+            getattr(SufficientStatisticsRidge(noise="grid"), call)(X, y, users=USERS)
     with pytest.raises(ValueError, match=r"^delta must be 0 with a rank above 1"):
         split_budget([1.0, 1.0], 1.0, delta=0.1, d=2, rank=2)
     for bad in (0, 1.5, True, np.nan):
