@@ -267,7 +267,11 @@ CHOICE = {
     ),
     "users with many rows, and a mean": ("WeightedMean", "user_level/mean"),
     "users with many rows, and a median": ("private_quantile", "user_level/quantiles"),
-    "users with many rows, and a line or two classes": (
+    "users with many rows, and a line": (
+        "ObjectivePerturbation SufficientStatisticsRidge AdaSSP",
+        "user_level/means_of_rows",
+    ),
+    "users with many rows, and two classes": (
         "WeightedGradientDescent WeightedOutputPerturbation",
         "user_level/erm",
     ),
