@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats
 from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import PureDP
+from pdpbook.logistic import LogisticObjectivePerturbation, LogisticSplit
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import BudgetSplit, ObjectiveLaw, ObjectivePerturbation
 from pdpbook.participants import Participants
@@ -264,6 +265,14 @@ class SquareLoss(ObjectivePerturbation):
         return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
 
 
+class EqualWeightsOfClasses(LogisticObjectivePerturbation):
+    """Two classes: noise for weights by budget, and yet everybody weighs the same."""
+
+    def split_budgets(self, budgets: Floats, d: int) -> LogisticSplit:
+        equal = np.full(len(budgets), 1 / len(budgets))
+        return replace(super().split_budgets(budgets, d), weights=equal)
+
+
 def duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
     """Two loud people who cancel, and silence; then one changes sides, or leaves."""
     X, y = np.zeros((8, 4)), np.zeros(8)
@@ -395,5 +404,12 @@ PERSONAL = [
         SquareLoss(2.0),
         ObjectivePerturbation(2.0),
         duel(leaves=True),
+    ),
+    Plant(
+        "equal weights of classes",
+        about(EqualWeightsOfClasses),
+        EqualWeightsOfClasses(TURN_PENALTY, **TWO),
+        LogisticObjectivePerturbation(TURN_PENALTY, **TWO),
+        turned_away(),
     ),
 ]
