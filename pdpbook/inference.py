@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +23,8 @@ __all__ = ["Intervals", "intervals", "sum_quantile"]
 
 ROUND = (PDPRidge, SampledRidge, WeightedOutputPerturbation)  # density exp(-rate * length)
 TAIL = 40.0  # standard deviations that a sum exceeds with a probability below 1e-16
-TRUNCATION = 1e-12  # of the probability that `sum_quantile` finds
+HIGHEST_LEVEL = 1 - 1e-9  # beyond, rounding would be seen
+TRUNCATION = 1e-12  # size of a term at which the sum of `sum_quantile` ends
 
 SAMPLE = (
     "the noise of the release and the error of a sample from a linear model whose errors have one "
@@ -61,9 +61,7 @@ class Intervals:
         return "\n".join([*lines, f"{self.level:.12g} of such intervals cover {self.covers}."])
 
 
-def intervals(
-    model: Any, *, residual_sd: float | None = None, level: float = 0.95
-) -> Intervals:
+def intervals(model: Any, *, residual_sd: float | None = None, level: float = 0.95) -> Intervals:
     r"""Return a confidence interval for every coefficient, or for the mean: post-processing.
 
     Nothing is read but what a fit released and public settings, so intervals cost no budget. With
@@ -97,7 +95,7 @@ def intervals(
         Standard deviation of a label around the model, above 0, in the units of the label. It must
         be public, or released on its own: computed from the table, it is one more release.
     level : float, default 0.95
-        In (0, 1), for each interval by itself. By Bonferroni, k of them all cover with this
+        In (0, 1 - 1e-9], for each interval by itself. By Bonferroni, k of them all cover with this
         probability if each has the level ``1 - (1 - level) / k``.
 
     Raises
@@ -122,7 +120,7 @@ def intervals(
     >>> slope.names, slope.low.round(2), slope.high.round(2)
     (('coefficient 0', 'intercept'), array([ 0.48, -0.01]), array([0.51, 0.01]))
     """
-    level = check.delta(level, "level")
+    level = _checked_level(level)
     if residual_sd is not None:
         residual_sd = check.scale(residual_sd, "residual_sd")
     check_is_fitted(model)
@@ -143,9 +141,7 @@ def intervals(
     return _of_noise_alone(model, level)
 
 
-def sum_quantile(
-    level: float, scales: ArrayLike, *, power: float = 1.0, sd: float = 0.0
-) -> float:
+def sum_quantile(level: float, scales: Any, *, power: float = 1.0, sd: float = 0.0) -> float:
     r"""Return the q with :math:`P(|E|\le q)` equal to `level`, for a sum E of independent noises.
 
     .. math:: E = \sum_k a_k L_k + \varsigma G, \qquad
@@ -156,12 +152,13 @@ def sum_quantile(
 
     .. math:: P(|E|\le q) = \frac{hq}\pi + \frac2\pi\sum_{k\ge1}\frac{\sin(khq)}{k}\varphi(kh),
 
-    which errs by no more than the chance that :math:`|E|` exceeds :math:`2\pi/h - q`, below 1e-15.
+    which errs by no more than the chance that :math:`|E|` exceeds :math:`2\pi/h - q`, below 1e-15,
+    and by what is cut off. The probability found is off by less than 1e-9 in all.
 
     Parameters
     ----------
     level : float
-        In (0, 1).
+        In (0, 1 - 1e-9].
     scales : array_like, shape (k,)
         The :math:`a_k`; their signs do not matter.
     power : float, default 1.0
@@ -178,7 +175,7 @@ def sum_quantile(
     >>> round(sum_quantile(0.95, [1.0]), 6), round(sum_quantile(0.95, [], sd=1.0), 6)
     (2.995732, 1.959964)
     """
-    level = check.delta(level, "level")
+    level = _checked_level(level)
     sd = check.scale(sd, "sd", zero=True)
     power = check.number(power, "power")
     if not power >= 1:
@@ -187,18 +184,20 @@ def sum_quantile(
     a = a[a > 0]
     if a.size == 0:
         return sd * float(ndtri((1 + level) / 2))
+    if a.size == 1 and sd == 0 and power == 1:  # Laplace noise alone
+        return float(-a[0] * np.log1p(-level))
     unit = float(np.sqrt(2 * power * np.sum(a**2) + sd**2))  # standard deviation of the sum
     a, sd = a / unit, sd / unit
     most = float(np.log(4 / (1 - level)))  # by Chernoff's bound at 1: the quantile is below
 
-    def log_phi(t: Floats) -> Floats:
+    def log_phi(t: Any) -> Any:
         exponent = -((sd * t) ** 2) / 2
         for scale in a:
             exponent = exponent - power * np.log1p((scale * t) ** 2)
-        return np.asarray(exponent)
+        return exponent
 
     end = 1.0
-    while log_phi(np.array([end]))[0] - np.log(end) > np.log(TRUNCATION):
+    while float(log_phi(np.float64(end))) - np.log(end) > np.log(TRUNCATION):
         end *= 1.5
     h = 2 * np.pi / (most + TAIL)
     k = np.arange(1, int(np.ceil(end / h)) + 1)
@@ -208,6 +207,14 @@ def sum_quantile(
         return float(h * q + 2 * np.sin(k * h * q) @ terms) / np.pi - level
 
     return unit * float(brentq(excess, 0.0, most, xtol=1e-13))
+
+
+def _checked_level(level: Any) -> float:
+    """Return a level in (0, 1), far enough from 1 for `sum_quantile`."""
+    level = check.delta(level, "level")
+    if not level <= HIGHEST_LEVEL:
+        raise ValueError(f"level must be at most 1 - 1e-9; got {check.shown(level)}")
+    return float(level)
 
 
 # --- one kind of release each ---------------------------------------------------------------------
@@ -227,7 +234,7 @@ def _of_sums(
         )
     d = len(S)
     domain = model.domain(model.n_features_in_)
-    theta = np.linalg.solve(S, model.moment_)
+    theta: Any = np.linalg.solve(S, model.moment_)
     to_units = _linear_map(domain, d)
     solve = to_units @ np.linalg.inv(S)
     errors = solve @ _noise_in_equation(model, theta) * _scales_of_sums(model, d)
@@ -303,9 +310,9 @@ def _of_noise_alone(model: Any, level: float) -> Intervals:
     if model.fit_intercept:
         estimate = np.append(estimate, model.intercept_)
     if isinstance(model, ROUND):
-        d = len(model.noise_.covariance)
+        d = model.n_features_in_ + bool(model.fit_intercept)
         lengths = np.linalg.norm(_linear_map(model.domain(model.n_features_in_), d), axis=1)
-        one = sum_quantile(level, [1 / model.noise_.rate], power=(d + 1) / 2)
+        one = sum_quantile(level, [model.noise_.scale], power=(d + 1) / 2)
         return _around(model, estimate, one * lengths, level, SAME_FIT)
     in_units = isinstance(model, PACRegression)
     covariance = model.covariance_ if in_units else model.noise_.covariance
@@ -334,9 +341,7 @@ def _parameters(guarantee: Any) -> Floats:
     return np.asarray(values, dtype=float)
 
 
-def _around(
-    model: Any, estimate: Floats, reach: Floats, level: float, covers: str
-) -> Intervals:
+def _around(model: Any, estimate: Floats, reach: Floats, level: float, covers: str) -> Intervals:
     """Return the intervals from estimates less their reach to estimates plus their reach."""
     names: list[str] = ["mean"]
     if not isinstance(model, MeanRegressor):

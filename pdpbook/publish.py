@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
@@ -115,7 +114,7 @@ def export(model: Any) -> dict[str, Any]:
         "y_bounds": _listed(getattr(model, "y_bounds", None)),
         "settings": _settings(model),
         "promise": _promise(guarantee),
-        "pure_promise": None if pure is None or pure is guarantee else _promise(pure),
+        "pure_promise": None if pure is None or pure == guarantee else _promise(pure),
         "noise": _noise(model, guarantee),
         "versions": _versions(),
     }
@@ -135,7 +134,9 @@ def load(content: Mapping[str, Any]) -> Published:
         If it is no export, of a later form, or without the numbers of a line or a mean.
     """
     if not isinstance(content, Mapping):
-        raise TypeError(f"content must be a mapping that export wrote; got {type(content).__name__}")
+        raise TypeError(
+            f"content must be a mapping that export wrote; got {type(content).__name__}"
+        )
     if content.get("what") != WHAT:
         raise ValueError(f"content must be what export wrote; got what = {content.get('what')!r}")
     if content.get("form") != FORM:
@@ -224,13 +225,14 @@ def statement(
     --------
     >>> from pdpbook.personalized import PersonalizedMean
     >>> model = PersonalizedMean(epsilon=0.5).fit(np.zeros((50, 1)), np.linspace(-1, 1, 50))
-    >>> print(statement(model).split("##")[2].split(". ")[0])
-     What is promised
-    <BLANKLINE>
-    Each person i is promised epsilon_i-differential privacy, epsilon_i = 0.5, against replacing their record
+    >>> board = statement(model)
+    >>> [line for line in board.splitlines() if line.startswith("| everybody")]
+    ['| everybody who takes part | 0.5 | 1.65 | 15.5 percent |']
     """
     guarantee = _guarantee(model)
     delta = check.delta(delta)
+    if guesses is not None and not isinstance(guesses, Mapping):
+        raise TypeError(f"guesses must be a mapping of names to values; got {guesses!r}")
     if not isinstance(title, str):
         raise TypeError(f"title must be text; got {title!r}")
     sections = {
@@ -242,7 +244,7 @@ def statement(
         "What is not covered": [_bullets(_not_covered(model, guarantee))],
         "How it was made": [_made(model)],
     }
-    parts = [f"# {title}"]
+    parts = [f"# {_line(title)}"]
     for heading, paragraphs in sections.items():
         parts += [f"## {heading}", *paragraphs]
     return "\n\n".join(parts) + "\n"
@@ -299,12 +301,8 @@ def _takes_part(guarantee: Promise) -> Any:
         return None
     if isinstance(guarantee, RenyiDP):
         return (guarantee.epsilon > 0).all(axis=-1)
-    return np.any([np.asarray(value) > 0 for value in _vectors(guarantee)], axis=0)
-
-
-def _vectors(guarantee: Promise) -> list[Any]:
-    """Return the parameters that have one entry a person."""
-    return [value for value in guarantee._parameters().values() if np.ndim(value)]
+    parameters = np.broadcast_arrays(*guarantee._parameters().values())
+    return np.any([value > 0 for value in parameters], axis=0)
 
 
 def _promise(guarantee: Promise) -> dict[str, Any]:
@@ -359,40 +357,44 @@ def _versions() -> dict[str, str]:
 
 # --- sections of a statement ----------------------------------------------------------------------
 
-#: neighbors -> who is protected; what two tables are compared; the clause of a factor
+ROWS = (
+    "Somebody who owns several rows has this promise for each of them alone, and the budgets of "
+    "their rows add up."
+)
+
+#: neighbors -> who is protected
 UNITS = {
-    "replace-one": (
-        "Each person is protected as one row of the table. Somebody who owns several rows has this "
-        "promise for each of them alone, and the budgets of their rows add up.",
-        "with your row as with any other row in its place",
-    ),
+    "replace-one": f"Each person is protected as one row of the table. {ROWS}",
     "add-remove": (
         "Each person is protected as one row of the table, and so is whether they are in it. "
-        "Somebody who owns several rows has this promise for each of them alone, and the budgets "
-        "of their rows add up.",
-        "with your row in the table as without it",
+        f"{ROWS}"
     ),
     "zero-out": (
-        "Each person is protected as one row of the table. Somebody who owns several rows has this "
-        "promise for each of them alone, and the budgets of their rows add up. The number of "
-        "people is public.",
-        "with what your row adds to every step as without it",
+        "Each person is protected as one row of the table. The number of people is NOT protected. "
+        f"{ROWS}"
     ),
     "labels": (
         "The label of each person is protected, as one row of the table. The other columns are "
-        "NOT protected: the promise takes them as known to everybody.",
-        "with your label as with any other label in its place",
+        f"NOT protected: the promise takes them as known to everybody. {ROWS}"
     ),
     "user": (
         "Each user is protected, with all of their rows at once. Who the users are and how many "
-        "rows each owns is NOT protected: the promise takes it as known.",
-        "with all of your rows as with any others in their place",
+        "rows each owns is NOT protected: the promise takes it as known to everybody."
     ),
     "user-labels": (
         "The labels of each user are protected, all at once. The other columns, who the users are "
-        "and which rows they own are NOT protected: the promise takes them as known to everybody.",
-        "with all of your labels as with any others in their place",
+        "and which rows they own are NOT protected: the promise takes them as known to everybody."
     ),
+}
+
+#: neighbors -> the two tables that are compared
+TABLES = {
+    "replace-one": ("with your row", "with any other row in its place"),
+    "add-remove": ("with your row, or without it,", "the other way round"),
+    "zero-out": ("with your row, or without what it adds to every step,", "the other way round"),
+    "labels": ("with your label", "with any other label in its place"),
+    "user": ("with all of your rows", "with any others in their place"),
+    "user-labels": ("with all of your labels", "with any others in their place"),
 }
 POOL = (
     "Protected is whether a person of the pool is in the secret part of it from which the model "
@@ -415,7 +417,7 @@ def _unit(guarantee: Promise) -> list[str]:
     """Return who is protected, as paragraphs."""
     if isinstance(guarantee, PACPrivacy):
         return [POOL]
-    return [UNITS[guarantee.neighbors][0]]
+    return [UNITS[guarantee.neighbors]]
 
 
 def _amount(guarantee: Promise, delta: float) -> list[str]:
@@ -429,52 +431,55 @@ def _amount(guarantee: Promise, delta: float) -> list[str]:
             "part, and no bound for every part that could have been chosen. It multiplies no odds "
             "by a known factor, and no theorem adds it to that of a second release."
         ]
-    clause = UNITS[guarantee.neighbors][1]
+    yours, other = TABLES[guarantee.neighbors]
     if isinstance(guarantee, PureDP):
         epsilon = _of_participants(guarantee)["epsilon"]
-        return [
-            f"Whatever is published is at most so many times as likely {clause} as the table says. "
-            "So it makes any conclusion about what is protected at most so many times as likely, "
-            "and multiplies the odds of any suspicion by at most this factor.",
-            _table_of_odds(epsilon),
-        ]
+        return [_odds(yours, other, float(np.max(epsilon))), _table_of_odds(epsilon)]
     if isinstance(guarantee, ApproximateDP):
         parameters = _of_participants(guarantee)
         return [
-            "No set of results has a probability above a factor times its probability with the "
-            f"other table, plus the failure probability delta: {clause}. In the part that delta "
-            "stands for nothing is promised.",
+            f"Take any set of results. Its probability {yours} is at most a factor times that "
+            f"{other}, plus delta. What delta stands for is a failure: nothing is promised there.",
             _table_of_factors(parameters["epsilon"], parameters["delta"]),
             *_large_delta(guarantee, float(np.max(parameters["delta"]))),
         ]
     return [
-        _meaning(guarantee, clause),
-        f"At a failure probability of {delta:g} this implies, and at every other one something "
-        "else:",
+        _meaning(guarantee, yours, other),
+        f"This implies the following at a failure probability of {delta:g}. Take any set of "
+        f"results. Its probability {yours} is at most the factor times that {other}, plus delta.",
         _table_of_factors(_epsilons(guarantee, delta), np.array([delta])),
         *_large_delta(guarantee, delta),
     ]
 
 
-def _meaning(guarantee: Promise, clause: str) -> str:
-    """Return what a promise without an epsilon of its own means."""
+def _odds(yours: str, other: str, epsilon: float) -> str:
+    """Return what a pure promise of at most `epsilon` means, as a sentence."""
+    return (
+        f"Whatever is published: {yours} it is at most e^epsilon times as likely as {other}. So it "
+        "makes any conclusion about you, as far as it rests on what is protected, at most "
+        f"{_factor(epsilon)} times as likely, and multiplies its odds by no more."
+    )
+
+
+def _meaning(guarantee: Promise, yours: str, other: str) -> str:
+    """Return what a promise without an epsilon of its own means, as a sentence."""
     if isinstance(guarantee, GaussianDP):
         mu = float(np.max(guarantee.mu))
         right = _up(100 * float(ndtr(mu / 2)), most=100.0)
         return (
-            f"To tell what is published {clause} apart is no easier than to tell from one draw "
-            "whether a normal law of variance 1 has mean 0 or mean mu. A guess between the two at "
-            f"even odds is right with a probability of at most {right} percent."
+            f"What is published {yours} is no easier to tell from what is published {other} than "
+            "one draw of a normal law with mean mu from one with mean 0, both of variance 1. A "
+            f"guess between the two at even odds is right with probability at most {right} percent."
         )
     if isinstance(guarantee, ZeroConcentratedDP):
         return (
-            f"How much more likely what is published is {clause}, is bounded on average and not "
-            "in every case: the Renyi divergence of order a between the two is at most rho times "
-            "a, at every a above 1."
+            f"Of the factor by which a result is more likely {yours} than {other}, an average is "
+            "bounded, and not every case: the Renyi divergence of order a is at most rho times a, "
+            "at every a above 1."
         )
     return (
-        f"How much more likely what is published is {clause}, is bounded on average and not in "
-        "every case: by Renyi divergences at public orders."
+        f"Of the factor by which a result is more likely {yours} than {other}, averages are "
+        "bounded, and not every case: Renyi divergences at public orders."
     )
 
 
@@ -487,7 +492,7 @@ def _epsilons(guarantee: Promise, delta: float) -> Any:
         return np.asarray(different.to_approximate(delta).epsilon)
     ((name, values),) = _of_participants(guarantee).items()
     ends = np.array([values.min(), values.max()])
-    two = type(guarantee)(**{name: ends, "neighbors": guarantee.neighbors})  # type: ignore[arg-type]
+    two = type(guarantee)(**{name: ends, "neighbors": guarantee.neighbors})
     return np.asarray(two.to_approximate(delta).epsilon)
 
 
@@ -532,7 +537,7 @@ def _belief(epsilon: float, before: float = 0.1) -> str:
 
 def _up(value: float, most: float = np.inf) -> str:
     """Return a number above 0 with three digits, rounded up, and no more than `most`."""
-    exact = Decimal(value)
+    exact = Decimal(f"{value:.12g}")  # what a float is off in its last digits is no digit of it
     if exact == 0:
         return "0"
     last = Decimal((0, (1,), exact.adjusted() - 2))
@@ -556,7 +561,8 @@ def _pure(model: Any, guarantee: Promise) -> list[str]:
     if pure is None or pure == guarantee:
         return []
     epsilon = _of_participants(pure)["epsilon"]
-    return ["Without any failure probability this holds as well:", _table_of_odds(epsilon)]
+    words = _odds(*TABLES[pure.neighbors], float(np.max(epsilon)))
+    return ["Without any failure this holds as well.", words, _table_of_odds(epsilon)]
 
 
 def _left_out(guarantee: Promise) -> str:
@@ -567,7 +573,7 @@ def _left_out(guarantee: Promise) -> str:
         return "The number of people is protected, and so it is not said here."
     if guarantee.n is None:
         return "The promise is one number for all who take part."
-    noun = "users" if guarantee.neighbors.startswith("user") else "people"
+    noun = _noun(guarantee)
     out = _number_left_out(guarantee)
     if out == 0:
         return f"Nobody: all {guarantee.n:,} {noun} take part."
@@ -577,25 +583,31 @@ def _left_out(guarantee: Promise) -> str:
     )
 
 
+def _noun(guarantee: Promise) -> str:
+    """Return what those who are promised something are called."""
+    return "users" if guarantee.neighbors.startswith("user") else "people"
+
+
 def _public(model: Any, guarantee: Promise, guesses: Mapping[str, Any] | None) -> list[str]:
     """Return what everybody may know, and the promise takes as known."""
-    found = ["All settings: " + _named(_settings(model)) + "."]
+    settings = {name: value for name, value in _settings(model).items() if value is not None}
+    found = ["Settings: " + _named(settings) + "."]
     bounds = getattr(model, "bounds", None)
     if bounds is not None:
         low, high = check.bounds(bounds, "bounds", model.n_features_in_)
         if np.ndim(bounds) == 1:
-            found.append(f"Bounds of every column: {low[0]:g} to {high[0]:g}.")
+            found.append(f"Bounds of every column: {low[0]:.12g} to {high[0]:.12g}.")
         else:
             columns = getattr(model, "feature_names_in_", range(len(low)))
             ends = zip(columns, low, high, strict=True)
-            each = [f"{name} {a:g} to {b:g}" for name, a, b in ends]
+            each = [f"`{_line(name)}` {a:.12g} to {b:.12g}" for name, a, b in ends]
             found.append("Bounds of the columns: " + "; ".join(each) + ".")
     if getattr(model, "y_bounds", None) is not None:
         low, high = check.bounds(model.y_bounds, "y_bounds")
-        found.append(f"Bounds of the label: {low:g} to {high:g}.")
+        found.append(f"Bounds of the label: {low:.12g} to {high:.12g}.")
     if not isinstance(guarantee, PACPrivacy):
         if guarantee.neighbors in NUMBER_IS_PUBLIC and guarantee.n is not None:
-            found.append(f"The number of people or users: {guarantee.n:,}.")
+            found.append(f"The number of {_noun(guarantee)}: {guarantee.n:,}.")
         found.append(
             "Everybody's budget: the size of the noise follows from them. A budget that was chosen "
             "for a reason in the record tells something about it, which is not covered."
@@ -640,6 +652,8 @@ def _not_covered(model: Any, guarantee: Promise) -> list[str]:
             "more than the proof allows."
         )
     found += [
+        "The generator of random numbers: without a seed it starts from fresh entropy of the "
+        "operating system; the promise takes its numbers as random.",
         "Time and memory that the computation took, error messages, and whoever sees the table "
         "itself.",
         "People whose records are connected: what one record tells about another person counts "
@@ -655,21 +669,22 @@ def _made(model: Any) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in _versions().items())
     return (
         f"With {versions}. pdpbook is research software: its theorems are tested, and it has not "
-        "been certified by anybody. The noise was drawn without a seed, from the random numbers of "
-        "the operating system."
+        "been certified by anybody. No seed was set."
     )
 
 
 def _named(values: Mapping[str, Any]) -> str:
     """Return names with their values."""
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
+    shown = {
+        name: f"{value:.12g}" if isinstance(value, float) else value
+        for name, value in values.items()
+    }
+    return ", ".join(f"`{_line(name)} = {_line(value)}`" for name, value in shown.items())
 
 
-def _shown(value: Any) -> str:
-    """Return a value as a statement shows it."""
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
+def _line(value: Any) -> str:
+    """Return text as one line without marks of Markdown code."""
+    return " ".join(str(value).replace("`", "'").split())
 
 
 def _bullets(lines: list[str]) -> str:
