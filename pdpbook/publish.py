@@ -148,10 +148,10 @@ def load(content: Mapping[str, Any]) -> Published:
         different = sorted(set(content) ^ set(FIELDS))
         raise ValueError(f"content must have the fields of an export; these differ: {different}")
     if content["mean"] is not None:
-        mean = _Mean()
+        mean = _PublishedMean()
         mean.mean_ = check.single(check.finite(content["mean"], "mean"), "mean")
         return Published(dict(content), mean)
-    line = _Line()
+    line = _PublishedLine()
     coef = np.asarray(check.finite(content["coef"], "coef"), dtype=float)
     line.coef_ = check.vector(coef, "coef", "d")
     line.intercept_ = check.single(check.finite(content["intercept"], "intercept"), "intercept")
@@ -168,7 +168,7 @@ def load(content: Mapping[str, Any]) -> Published:
     return Published(dict(content), line)
 
 
-class _Line(LinearRegressor):
+class _PublishedLine(LinearRegressor):
     """A line with nothing but its released numbers."""
 
     coef_: Any
@@ -181,10 +181,10 @@ class _Line(LinearRegressor):
         raise TypeError("a published release cannot be fitted; fit the mechanism that made it")
 
 
-class _Mean(MeanRegressor):
+class _PublishedMean(MeanRegressor):
     """A number that is predicted for every row."""
 
-    fit = _Line.fit
+    fit = _PublishedLine.fit
 
 
 def statement(
@@ -615,8 +615,8 @@ def _public(model: Any, guarantee: Promise, guesses: Mapping[str, Any] | None) -
     if guesses:
         found.append("Guesses: " + _named(dict(guesses)) + ".")
     found.append(
-        "None of this may have been read from the table. What was computed from it, a bound, a "
-        "penalty or a guess, is a release of its own."
+        "Settings, bounds and guesses must not have been read from the table. What was computed "
+        "from it is a release of its own."
     )
     return found
 
