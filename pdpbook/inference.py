@@ -50,7 +50,7 @@ class Intervals:
     estimate: Floats  #: shape (k,), in your units
     low: Floats  #: shape (k,)
     high: Floats  #: shape (k,)
-    level: float
+    level: float  #: of each interval by itself
     covers: str  #: what the intervals take into account
 
     def __str__(self) -> str:

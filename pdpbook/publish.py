@@ -36,7 +36,7 @@ FIELDS = (
 ).split()
 
 #: settings that are of people, or of the randomness, and never leave
-KEPT_HOME = {"epsilon", "random_state", "bounds", "y_bounds", "classes"}
+NOT_EXPORTED = {"epsilon", "random_state", "bounds", "y_bounds", "classes"}
 
 #: neighbors whose number of people is no secret
 NUMBER_IS_PUBLIC = {"replace-one", "zero-out", "labels", "user", "user-labels"}
@@ -47,7 +47,7 @@ ROWS_ARE_PUBLIC = {"labels", "user-labels"}
 class Published:
     """A release as `export` wrote it, which predicts as the fitted model did."""
 
-    content: dict[str, Any]
+    content: dict[str, Any]  #: what `export` wrote
     model: Any  #: a line or a mean, with the released numbers alone
 
     def predict(self, X: Any) -> Any:
@@ -80,6 +80,11 @@ def export(model: Any) -> dict[str, Any]:
     model : estimator
         Fitted, of this package, without a seed. Of a pipeline export the last step, and hand on
         what is before it by other means.
+
+    Returns
+    -------
+    dict
+        Text, numbers, and lists and dicts of them.
 
     Raises
     ------
@@ -127,6 +132,11 @@ def load(content: Mapping[str, Any]) -> Published:
     ----------
     content : mapping
         An export, for instance from ``json.loads``.
+
+    Returns
+    -------
+    Published
+        Its `predict` is that of the model.
 
     Raises
     ------
@@ -213,6 +223,11 @@ def statement(
         said as an epsilon, too. It should be far below one over the number of people.
     title : str, default "Privacy statement"
 
+    Returns
+    -------
+    str
+        Markdown, from a heading of the first level on.
+
     Raises
     ------
     ValueError
@@ -239,7 +254,7 @@ def statement(
         "What is published": [_what(model)],
         "Who is protected": _unit(guarantee),
         "What is promised": [f"{guarantee}", *_amount(guarantee, delta), *_pure(model, guarantee)],
-        "Who is left out": [_left_out(guarantee)],
+        "Who is left out": [_excluded(guarantee)],
         "What is public": [_bullets(_public(model, guarantee, guesses))],
         "What is not covered": [_bullets(_not_covered(model, guarantee))],
         "How it was made": [_made(model)],
@@ -276,7 +291,7 @@ def _settings(model: Any) -> dict[str, Any]:
     found = {}
     for name, value in model.get_params(deep=False).items():
         value = value.item() if isinstance(value, np.generic) else value
-        if name not in KEPT_HOME and isinstance(value, (bool, int, float, str, type(None))):
+        if name not in NOT_EXPORTED and isinstance(value, (bool, int, float, str, type(None))):
             found[name] = value
     return found
 
@@ -289,13 +304,15 @@ def _listed(bounds: Any) -> Any:
 def _of_participants(guarantee: Promise) -> dict[str, Any]:
     """Return the parameters of all who take part, by name: shape (k,), or one number for all."""
     found = {name: np.atleast_1d(value) for name, value in guarantee._parameters().items()}
-    takes_part = _takes_part(guarantee)
-    if takes_part is None:
+    is_participant = _is_participant(guarantee)
+    if is_participant is None:
         return found
-    return {name: value[takes_part] if len(value) > 1 else value for name, value in found.items()}
+    return {
+        name: value[is_participant] if len(value) > 1 else value for name, value in found.items()
+    }
 
 
-def _takes_part(guarantee: Promise) -> Any:
+def _is_participant(guarantee: Promise) -> Any:
     """Return who takes part, booleans of shape (n,), or None where one number is for all."""
     if guarantee.n is None or isinstance(guarantee, PACPrivacy):
         return None
@@ -322,13 +339,13 @@ def _promise(guarantee: Promise) -> dict[str, Any]:
         for name, value in _of_participants(guarantee).items():
             found[name] = [float(np.min(value)), float(np.max(value))]
     if guarantee.n is not None and guarantee.neighbors in NUMBER_IS_PUBLIC:
-        found |= {"people": guarantee.n, "left_out": _number_left_out(guarantee)}
+        found |= {"people": guarantee.n, "left_out": _number_without_budget(guarantee)}
     return found
 
 
-def _number_left_out(guarantee: Promise) -> int:
+def _number_without_budget(guarantee: Promise) -> int:
     """Return how many have budget 0."""
-    return int(np.count_nonzero(~_takes_part(guarantee)))
+    return int(np.count_nonzero(~_is_participant(guarantee)))
 
 
 def _noise(model: Any, guarantee: Promise) -> dict[str, Any]:
@@ -565,7 +582,7 @@ def _pure(model: Any, guarantee: Promise) -> list[str]:
     return ["Without any failure this holds as well.", words, _table_of_odds(epsilon)]
 
 
-def _left_out(guarantee: Promise) -> str:
+def _excluded(guarantee: Promise) -> str:
     """Return how many take no part, if that is public."""
     if isinstance(guarantee, PACPrivacy):
         return "Nobody of the pool, as far as the promise goes."
@@ -574,7 +591,7 @@ def _left_out(guarantee: Promise) -> str:
     if guarantee.n is None:
         return "The promise is one number for all who take part."
     noun = _noun(guarantee)
-    out = _number_left_out(guarantee)
+    out = _number_without_budget(guarantee)
     if out == 0:
         return f"Nobody: all {guarantee.n:,} {noun} take part."
     return (
@@ -600,8 +617,8 @@ def _public(model: Any, guarantee: Promise, guesses: Mapping[str, Any] | None) -
         else:
             columns = getattr(model, "feature_names_in_", range(len(low)))
             ends = zip(columns, low, high, strict=True)
-            each = [f"`{_line(name)}` {a:.12g} to {b:.12g}" for name, a, b in ends]
-            found.append("Bounds of the columns: " + "; ".join(each) + ".")
+            lines = [f"`{_line(name)}` {a:.12g} to {b:.12g}" for name, a, b in ends]
+            found.append("Bounds of the columns: " + "; ".join(lines) + ".")
     if getattr(model, "y_bounds", None) is not None:
         low, high = check.bounds(model.y_bounds, "y_bounds")
         found.append(f"Bounds of the label: {low:.12g} to {high:.12g}.")
