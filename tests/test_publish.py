@@ -263,6 +263,16 @@ def test_every_mechanism_gets_a_statement_without_a_name(mechanism):
         assert f"{number:.4g}" not in board  # the release itself is not in it
 
 
+def test_a_planted_statement_with_all_settings_is_caught(monkeypatch):
+    X, y, epsilon = named_people()
+    model = PDPRidge(0.5, epsilon=epsilon).fit(X, y)
+    assert "Zoe" not in statement(model)
+    monkeypatch.setattr(publish, "_settings", lambda model: model.get_params())
+    assert "Zoe" in statement(model)
+    with pytest.raises(TypeError):
+        json.dumps(export(model))  # nor can a Series be written
+
+
 def a_model(guarantee):
     """A release with this promise in the place of its own, for the words alone."""
     model = PersonalizedMean().fit(np.zeros((3, 1)), np.zeros(3))
