@@ -12,7 +12,7 @@ from reading import GENERATED, code, table
 #: floor -> what it is for, and the folders and modules that stand on it
 FLOORS = {
     8: ("what pages need", "pages"),
-    7: ("attack, rehearse", "audit rehearsal"),
+    7: ("attack, rehearse, publish", "audit rehearsal inference publish"),
     6: (
         "mechanisms",
         "personalized objective_perturbation logistic sufficient_statistics gradient posterior "
