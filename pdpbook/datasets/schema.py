@@ -28,6 +28,10 @@ from pdpbook.advice import CuratorWarning, advise
 __all__ = ["Dates", "EncodedTable", "Numbers", "PublicSchema", "Words"]
 
 SECONDS = {"days": 86_400, "hours": 3_600, "weeks": 604_800, "years": 31_557_600}  # in a unit
+NOTHING = {  # texts that pandas reads as missing, but not beside numbers that are too large for it
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+}
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 # What a cell may be beside a value that its column takes, in the order in which errors list it.
 FINE, MISSING, OTHER_KIND, NOT_LISTED, INFINITE, OUTSIDE = range(6)
@@ -498,10 +502,10 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
             other = (float(rule.levels.index(rule.other)), FINE)
 
         def read(cell: Any) -> tuple[float, int]:
-            if _is_missing(cell):
-                return math.nan, MISSING
             word = _read_word(cell)
-            return (place[word], FINE) if word in place else other
+            if word in place:
+                return place[word], FINE
+            return (math.nan, MISSING) if _is_missing(cell) else other
 
         values, what = _read_each(cells, read)
     low, high = _interval(rule)
@@ -511,9 +515,18 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
 
 
 def _read_each(cells: pd.Series, read: Any) -> tuple[Floats, Whole]:
-    pairs = [read(cell) for cell in cells.astype(object)]
-    values = np.array([value for value, _ in pairs], dtype=float)
-    return values, np.array([what for _, what in pairs], dtype=np.int64)
+    """Return what `read` makes of each cell; of a text once, since texts come again and again."""
+    texts: dict[str, tuple[float, int]] = {}
+    values = np.empty(len(cells))
+    what = np.empty(len(cells), dtype=np.int64)
+    for k, cell in enumerate(cells.astype(object)):
+        if type(cell) is not str:
+            values[k], what[k] = read(cell)
+            continue
+        if cell not in texts:
+            texts[cell] = read(cell)
+        values[k], what[k] = texts[cell]
+    return values, what
 
 
 def _is_missing(cell: Any) -> bool:
@@ -521,6 +534,8 @@ def _is_missing(cell: Any) -> bool:
         return bool(np.isnat(cell))
     if isinstance(cell, Decimal):
         return cell.is_nan()
+    if isinstance(cell, str):
+        return cell in NOTHING
     is_nan = isinstance(cell, (float, np.floating)) and math.isnan(cell)
     return cell is None or cell is pd.NA or cell is pd.NaT or is_nan
 
