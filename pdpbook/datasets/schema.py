@@ -517,16 +517,16 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
 def _read_each(cells: pd.Series, read: Any) -> tuple[Floats, Whole]:
     """Return what `read` makes of each cell; of a text once, since texts come again and again."""
     texts: dict[str, tuple[float, int]] = {}
-    values = np.empty(len(cells))
-    what = np.empty(len(cells), dtype=np.int64)
-    for k, cell in enumerate(cells.astype(object)):
+    pairs = []
+    for cell in cells.astype(object).to_numpy():
         if type(cell) is not str:
-            values[k], what[k] = read(cell)
+            pairs.append(read(cell))
             continue
         if cell not in texts:
             texts[cell] = read(cell)
-        values[k], what[k] = texts[cell]
-    return values, what
+        pairs.append(texts[cell])
+    values, what = np.array(pairs, dtype=float).reshape(-1, 2).T
+    return values, what.astype(np.int64)
 
 
 def _is_missing(cell: Any) -> bool:
