@@ -117,8 +117,8 @@ class Dates:
         Public bounds. Each is a moment: ``last="2025-01-01"`` has all of 2024 before it.
     origin : str or date, optional
         Where the number is 0; by default at `first`.
-    unit : {"days", "hours", "weeks", "years"}
-        A year has 365.25 days.
+    unit : str, default "days"
+        "hours", "days", "weeks" or "years"; a year has 365.25 days.
     fill : str or date, optional
         Public date within the bounds that stands where one is missing; another column of the design
         is 1 there and else 0. None says that no date may be missing.
@@ -135,8 +135,8 @@ class Dates:
             raise ValueError(f"unit must be one of {_listed(SECONDS)}; got {self.unit!r}")
         for name in ("first", "last", "origin", "fill"):
             date = getattr(self, name)
-            is_left_out = date is None and name in ("origin", "fill")
-            if not is_left_out and _read_date(date)[1] != FINE:
+            is_absent = date is None and name in ("origin", "fill")
+            if not is_absent and _read_date(date)[1] != FINE:
                 raise ValueError(f"{name} must be a date such as '2024-12-31'; got {date!r}")
         if not self.number(self.first) < self.number(self.last):
             raise ValueError(f"first must be before last; got {self.first} and {self.last}")
@@ -171,8 +171,8 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Chapter *synthesis/your_data*.
 
     A cell counts for itself, however the rest of its column is typed: 75, 75.0 and "75" are one
-    number and one word. Otherwise a single "unknown" in a file, which makes pandas read the
-    whole column as text, would change the rows of everybody.
+    number and one word, and "NA" is missing unless it is on the list. Otherwise a single "unknown"
+    in a file, which makes pandas read the whole column as text, would change the rows of everybody.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if label is not None:
             if label not in columns:
                 raise ValueError(f"label must be one of the columns; got {label!r}")
-            if not isinstance(self.rules[label], Numbers):
+            if not isinstance(self.all_columns[label], Numbers):
                 raise ValueError(f"label must be a column of numbers; got {label!r}")
         if not self.features:
             raise ValueError("columns must hold at least one column besides the label")
@@ -226,14 +226,14 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     @property
-    def rules(self) -> dict[str, Any]:
-        """What is public about each column, the label included: `Numbers`, `Words` or `Dates`."""
+    def all_columns(self) -> dict[str, Any]:
+        """`Numbers`, `Words` or `Dates` for each column, the label included."""
         return {name: _rule(name, rule) for name, rule in self.columns.items()}
 
     @property
     def features(self) -> dict[str, Any]:
         """The same without the label."""
-        return {name: rule for name, rule in self.rules.items() if name != self.label}
+        return {name: rule for name, rule in self.all_columns.items() if name != self.label}
 
     @property
     def names(self) -> list[str]:
@@ -252,7 +252,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def y_bounds(self) -> tuple[float, float] | None:
         """Public bounds of the label; None without a label."""
-        return None if self.label is None else _interval(self.rules[self.label])
+        return None if self.label is None else _interval(self.all_columns[self.label])
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Return the schema itself: it learns nothing, and does not look at X or y.
@@ -295,7 +295,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             As `transform`.
         """
-        table = self._read(frame, "frame", self.rules)
+        table = self._read(frame, "frame", self.all_columns)
         X = self._design(table, frame.index)
         if self.label is None:
             return EncodedTable(X, self.bounds, None, None)
@@ -344,16 +344,16 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
 
-    def _read(self, frame: Any, name: str, rules: Mapping[str, Any]) -> dict[str, _Column]:
+    def _read(self, frame: Any, name: str, expected: Mapping[str, Any]) -> dict[str, _Column]:
         """Return the columns of a table, or refuse it with all its faults."""
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"{name} must be a pandas.DataFrame; got {type(frame).__name__}")
         labels = list(frame.columns)
-        faults = self._faults_of_columns(labels, name, rules)
+        faults = self._faults_of_columns(labels, name, expected)
         if len(frame) == 0:
             faults.append(_Fault(f"{name} must have at least one row; got none"))
         columns = {}
-        for column, rule in rules.items():
+        for column, rule in expected.items():
             if labels.count(column) != 1:
                 continue
             values, what = _read(frame[column], rule)
@@ -379,20 +379,20 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(design, index=index)
 
     def _faults_of_columns(
-        self, found: list[Any], name: str, rules: Mapping[str, Any]
+        self, found: list[Any], name: str, expected: Mapping[str, Any]
     ) -> list[_Fault]:
         """Return what is wrong with the names of the columns, at most one fault."""
         wrong = {
-            "missing": [column for column in rules if column not in found],
-            "extra": [column for column in found if column not in rules],
-            "there twice": sorted({c for c in found if c in rules and found.count(c) > 1}),
+            "missing": [column for column in expected if column not in found],
+            "extra": [column for column in found if column not in expected],
+            "there twice": sorted({c for c in found if c in expected and found.count(c) > 1}),
         }
         said = "; ".join(f"{_listed(names)} {what}" for what, names in wrong.items() if names)
         if not said:
             return []
         if self.label is not None and self.label in wrong["extra"]:
             said += f". {self.label!r} is the label: pass it as y, or the whole table to `encode`"
-        whole = _listed(rules)
+        whole = _listed(expected)
         return [_Fault(f"{name} must have the columns {whole} and no others; {said}")]
 
 
@@ -411,17 +411,17 @@ class _Fault(NamedTuple):
     is_of_kind: bool = False  #: so that alone it is a TypeError
 
 
-def _rule(name: str, given: Any) -> Any:
+def _rule(name: str, described: Any) -> Any:
     """Return what is public about a column; a pair of numbers and a list of words are short."""
-    if isinstance(given, (Numbers, Words, Dates)):
-        return given
-    if isinstance(given, (tuple, list)) and all(isinstance(level, str) for level in given):
-        return Words(_levels(given, f"columns[{name!r}]"))
-    if isinstance(given, (tuple, list, np.ndarray)) and np.shape(given) == (2,):
-        return Numbers(*check.bounds(given, f"columns[{name!r}]"))
+    if isinstance(described, (Numbers, Words, Dates)):
+        return described
+    if isinstance(described, (tuple, list)) and all(isinstance(level, str) for level in described):
+        return Words(_levels(described, f"columns[{name!r}]"))
+    if isinstance(described, (tuple, list, np.ndarray)) and np.shape(described) == (2,):
+        return Numbers(*check.bounds(described, f"columns[{name!r}]"))
     raise TypeError(
         f"columns[{name!r}] must be a pair (low, high) of numbers, a list of categories, or "
-        f"Numbers, Words or Dates; got {given!r}"
+        f"Numbers, Words or Dates; got {described!r}"
     )
 
 
@@ -486,14 +486,14 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
             values = cells.to_numpy(dtype=float, na_value=np.nan)  # as below, but fast
             what = np.where(np.isnan(values), MISSING, FINE)
         else:
-            values, what = _read_each(cells, _read_number)
+            values, what = _read_cells(cells, _read_number)
     elif isinstance(rule, Dates):
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind == "M":
             moments = cells.to_numpy()  # as below, but fast
             what = np.where(np.isnat(moments), MISSING, FINE)
             seconds = moments.astype("datetime64[s]").astype(np.int64).astype(float)
         else:
-            seconds, what = _read_each(cells, _read_date)
+            seconds, what = _read_cells(cells, _read_date)
         values = rule.since_origin(np.where(what == FINE, seconds, np.nan))
     else:
         place = {_read_word(level): float(k) for k, level in enumerate(rule.levels)}
@@ -507,14 +507,14 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
                 return place[word], FINE
             return (math.nan, MISSING) if _is_missing(cell) else other
 
-        values, what = _read_each(cells, read)
+        values, what = _read_cells(cells, read)
     low, high = _interval(rule)
     what = np.where((what == FINE) & ~((values >= low) & (values <= high)), OUTSIDE, what)
     what = np.where((what == OUTSIDE) & np.isinf(values), INFINITE, what)
     return values, what
 
 
-def _read_each(cells: pd.Series, read: Any) -> tuple[Floats, Whole]:
+def _read_cells(cells: pd.Series, read: Any) -> tuple[Floats, Whole]:
     """Return what `read` makes of each cell; of a text once, since texts come again and again."""
     texts: dict[str, tuple[float, int]] = {}
     pairs = []
