@@ -44,6 +44,11 @@ def finite(value: ArrayLike, name: str) -> Any:
     return _numbers(value, name, np.isfinite, "finite")
 
 
+def real(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats; NaN and infinity may be among them."""
+    return _numbers(value, name, np.isreal, "a number")
+
+
 def single(value: Any, name: str) -> float:
     """Return a checked value as a float, or raise if it is an array."""
     if np.ndim(value):
@@ -376,22 +381,26 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
 
 
 def inside(values: Floats, low: Any, high: Any, name: str, interval: str, *, clip: bool) -> Floats:
-    """Return `values` if all lie in [low, high]; else raise, or with `clip` return them clipped."""
+    """Return `values` if all lie in [low, high]; else raise, or with `clip` return them clipped.
+
+    Then no value raises: the middle of the interval stands for NaN, which is on no side of it.
+    """
     flag(clip, "clip")
     if clip:
-        values = np.clip(values, low, high)
+        is_nan = np.isnan(values)
+        if is_nan.any():
+            values = np.where(is_nan, np.asarray(low) / 2 + np.asarray(high) / 2, values)
+        return np.asarray(np.clip(values, low, high))
     outside = ~((values >= low) & (values <= high))
-    if outside.any():  # after clipping, a NaN
+    if outside.any():
         at = tuple(int(k) for k in np.argwhere(outside)[0])
         low_there = np.broadcast_to(low, values.shape)[at]
         high_there = np.broadcast_to(high, values.shape)[at]
-        way_out = ""
-        if not clip:
-            way_out = f". {way_into(values[at], low_there, high_there, interval)}"
+        way_out = way_into(values[at], low_there, high_there, interval)
         raise ValueError(
             f"{name} must lie in [{shown(low_there)}, {shown(high_there)}]; got "
             f"{_entry(name, at)} = {shown(values[at])} "
-            f"({int(outside.sum())} of {values.size} are outside){way_out}"
+            f"({int(outside.sum())} of {values.size} are outside). {way_out}"
         )
     return values
 

@@ -159,23 +159,26 @@ def label_variance(guess: float | None, y_bounds: ArrayLike) -> float:
 
 
 def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
-    """Values between public bounds; what is not finite raises, even where others are clipped."""
+    """Values between public bounds: others raise, or with `clip` are clipped, NaN to the middle."""
     if check.is_plain(values) and values.size:  # two fast passes settle nearly every call
         smallest, largest = values.min(), values.max()
         if smallest >= np.max(low) and largest <= np.min(high):
             if smallest == np.max(low) and largest == np.min(high):
                 _advise_on_bounds(values, low, high, bounds_name)
             return np.asarray(values)
+    check.flag(clip, "clip")
+    if clip:
+        numbers = np.asarray(check.real(values, name))
+        clipped = check.inside(numbers, low, high, name, bounds_name, clip=True)
+        _advise_on_clipping(numbers, clipped, name, bounds_name)
+        return clipped
     try:
         finite = np.asarray(check.finite(values, name))
     except ValueError as error:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
-    clipped = check.inside(finite, low, high, name, bounds_name, clip=clip)
-    if clipped is finite:  # nothing was outside
-        _advise_on_bounds(clipped, low, high, bounds_name)
-    else:
-        _advise_on_clipping(finite, clipped, name, bounds_name)
-    return np.asarray(clipped)
+    check.inside(finite, low, high, name, bounds_name, clip=False)
+    _advise_on_bounds(finite, low, high, bounds_name)
+    return finite
 
 
 def _advise_on_clipping(values: Floats, clipped: Floats, name: str, bounds_name: str) -> None:

@@ -378,8 +378,10 @@ class LogisticObjectivePerturbation(LinearClassifier):
         The two public labels of the logistic loss, in any order: numbers, words or booleans. They
         are never read from the data, so None is refused. Data may hold one of them alone.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip. A label outside of `classes` raises all the same.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`. A label outside of `classes` raises all
+        the same.
     bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
         Public bounds of the features in your units, one pair or a pair for each column. They are
         mapped to [-1, 1] and never read from the data.

@@ -389,8 +389,9 @@ class ObjectivePerturbation(LinearRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; they are mapped to [-1, 1].
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
         Public bounds of the features in your units, one pair or a pair for each column. They are
         mapped to [0, 1] and never read from the data.

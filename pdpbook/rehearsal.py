@@ -169,8 +169,9 @@ def rehearse(
     A column is :math:`x_j = l_j + (h_j-l_j)\,K^{-1}(\Phi(z_j))`, for z normal with correlations
     of 0.3 and :math:`K(v)=1-(1-v^2)^5` on [0, 1]. It has one hump at a third of the interval, and a
     standard deviation of 0.17 of it. A list of k words in a schema has shares in proportion to
-    1, 1/2, ..., 1/k. With :math:`v=(x-l)/(h-l)`, words as 0 or 1, and t the sum of these columns
-    with alternating signs, each over its standard deviation, the label on [0, 1] has the mean
+    1, 1/2, ..., 1/k; of a column that may miss values, a third is missing. With
+    :math:`v=(x-l)/(h-l)`, words as 0 or 1, and t the sum of these columns with alternating signs,
+    each over its standard deviation, the label on [0, 1] has the mean
 
     .. math:: p(x) = \min\{\max\{a + b\,t(x), \tau\}, 1-\tau\}, \qquad
               y \mid x \sim \text{Beta}\bigl(\kappa p,\ \kappa(1-p)\bigr),
@@ -280,7 +281,7 @@ class _Columns:
     """What is public about the columns.
 
     A question of the schema is one column if its answer is a number, and one column for each word
-    but the first if it has a list of words.
+    but the first if it has a list of words; that a number is missing is a question of its own.
     """
 
     low: Floats  #: shape (d,)
@@ -675,13 +676,15 @@ def _columns(columns: Any, bounds: Any, model: Any) -> _Columns:
         low, high = check.bounds(_first("bounds", model, bounds), "bounds", d)
         return _Columns(low, high, (0,) * d)
     words = []
-    for name, answers in columns.columns.items():  # bounds of a number, or a list of words
-        if name != columns.label:
-            words.append(0 if isinstance(answers, tuple) else len(answers))
+    for rule in columns.features.values():
+        if hasattr(rule, "levels"):
+            words.append(len(rule.levels))
+        else:
+            words += [0] if rule.fill is None else [0, 2]  # two words: there, or missing
     d = len(columns.names)
     _refuse_too_many_columns(d)
     low, high = check.bounds(columns.bounds if bounds is None else bounds, "bounds", d)
-    return _Columns(low, high, tuple(words), columns.columns.get(columns.label))
+    return _Columns(low, high, tuple(words), columns.y_bounds)
 
 
 def _refuse_too_many_columns(d: int) -> None:

@@ -310,13 +310,23 @@ def test_a_value_between_the_bounds_of_another_column_is_outside(column, wrong, 
     assert v.inside(X, low, high, "X", "bounds", clip=True)[1, column] == edge
 
 
-def test_nothing_turns_nan_into_a_bound():
-    y = np.array([0.0, math.nan, 5.0])
-    with pytest.raises(
-        ValueError, match=r"^y must lie in \[-1, 1\]; got y\[1\] = nan \(1 of 3 "
-    ) as caught:
-        v.inside(y, -1.0, 1.0, "y", "y_bounds", clip=True)
-    assert "clip" not in str(caught.value)
+def test_nan_is_refused_or_with_clip_the_middle_of_its_interval_never_a_bound():
+    y = np.array([0.0, math.nan, 5.0, -math.inf])
+    with pytest.raises(ValueError, match=r"^y must lie in \[-1, 1\]; got y\[1\] = nan \(3 of 4 "):
+        v.inside(y, -1.0, 1.0, "y", "y_bounds", clip=False)
+    assert v.inside(y, -1.0, 2.0, "y", "y_bounds", clip=True).tolist() == [0, 0.5, 2, -1]
+    X = np.full((2, 2), math.nan)
+    clipped = v.inside(X, np.array([0.0, -3.0]), np.array([1.0, 9.0]), "X", "bounds", clip=True)
+    assert clipped.tolist() == [[0.5, 3.0]] * 2
+    assert np.isnan(X).all()  # as it came
+
+
+def test_numbers_may_be_nan_or_infinite_where_they_are_only_read():
+    y = np.array([1.0, math.nan, math.inf])
+    assert v.real(y, "y") is y
+    for wrong in ("1", True, [1 + 1j], [None]):
+        with pytest.raises(TypeError, match=r"^y must be a number or an array of numbers"):
+            v.real(wrong, "y")
 
 
 # --- what passes comes back clean ----------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from lab.comparison import invented, rehearsed
 from lab.tables import read_results
 from pdpbook import rehearsal
-from pdpbook.datasets import PublicSchema
+from pdpbook.datasets import Dates, Numbers, PublicSchema, Words
 from pdpbook.gradient import DPSGDRegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
@@ -160,6 +160,29 @@ def test_it_is_printed_as_a_short_table():
 
 
 # --- the people ----------------------------------------------------------------------------------
+
+
+def test_that_a_number_is_missing_is_a_question_of_its_own():
+    date = Dates("2024-01-01", "2025-01-01", fill="2024-07-01")
+    schema = PublicSchema(
+        {
+            "age": Numbers(18, 90, fill=40),
+            "ward": Words(["a", "b", "missing"], fill="missing"),
+            "seen": date,
+            "days": Numbers(0, 60, fill=8),
+        },
+        label="days",
+    )
+    columns = rehearsal._columns(schema, None, None)
+    assert columns.words == (0, 2, 3, 0, 2)
+    assert columns.y_bounds == (0, 60)
+    rng = np.random.default_rng(1)
+    X = columns.in_units(
+        columns.from_normals(rng.standard_normal((30_000, 5)), rng.standard_normal(30_000))
+    )
+    missing = X[:, schema.names.index("age=missing")]
+    assert set(missing) == {0, 1}
+    assert abs(missing.mean() - 1 / 3) < 5 * np.sqrt(2 / 9 / 30_000)
 
 
 @pytest.mark.parametrize(

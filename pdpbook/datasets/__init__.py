@@ -1,6 +1,6 @@
 """Data for the book: real tables that are part of the package, and generators of others."""
 
-from pdpbook.datasets.schema import EncodedTable, PublicSchema
+from pdpbook.datasets.schema import Dates, EncodedTable, Numbers, PublicSchema, Words
 from pdpbook.datasets.tables import (
     diabetes_design,
     load,

@@ -126,8 +126,9 @@ class GWARegression(LinearRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     sigma2 : float, optional
         Guess at the variance of the labels around the mean or the line, in squared units of y, at
         least 0. It steers the weights, never the privacy, and must not be read from private labels.
@@ -436,8 +437,9 @@ class SampleLimitedRegression(LinearRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     sigma2 : float, optional
         Guess at the variance of the labels around the mean or the line, in squared units of y, at
         least 0. It steers the weights, never the privacy, and must not be read from private labels.

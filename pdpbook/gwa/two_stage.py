@@ -113,8 +113,9 @@ class TwoStageGWARegression(LinearRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     sigma2 : float, optional
         Guess at the variance of the labels, as in `GWARegression`. It also sets where residuals are
         clipped; too small a value biases, and still costs no privacy.

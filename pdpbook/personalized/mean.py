@@ -68,8 +68,9 @@ class PersonalizedMean(MeanRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; they are mapped to [-1, 1].
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     noise : {"laplace", "grid"}, default "laplace"
         Law of the noise: Laplace in floats, or in whole numbers, where no rounding touches the
         promise. With a `random_state` of None every bit of the latter is the operating system's.

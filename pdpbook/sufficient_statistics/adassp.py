@@ -119,8 +119,9 @@ class AdaSSP(LinearRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; they are mapped to [-1, 1].
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)

@@ -71,8 +71,9 @@ class WeightedMean(MeanRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     sigma2 : float, optional
         Guess at the variance of the labels around the mean, in squared units of y, at least 0. It
         steers the weights, never the privacy, and must not be read from private labels. None is
@@ -263,8 +264,9 @@ class SampleLimitedMean(MeanRegressor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     sigma2 : float, optional
         Guess at the variance of the labels around the mean, in squared units of y, at least 0. It
         steers "best", never the privacy, and must not be read from private labels. None is that of

@@ -95,8 +95,9 @@ class WeightedOutputPerturbation(LinearPredictor):
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; of the squared loss only.
     clip : bool, default False
-        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
-        that is not the holder of the data, clip.
+        Clip data to the bounds instead of raising. The middle of its bounds stands for NaN. An
+        error is seen by whoever runs the fit; where that is not the holder of the data, clip. For
+        columns with missing values there is `PublicSchema`.
     random_state : None, int or Generator, default None
         None for every real release. The same integer repeats the noise on the next data set, and
         the difference of two such releases is the exact shift; `clone` copies a Generator likewise.

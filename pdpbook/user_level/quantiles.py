@@ -179,7 +179,8 @@ def quantile_law(
     grid : array_like, shape (k,), optional
         Public candidates, increasing, between the bounds, for values with ties; None allows all.
     clip : bool, default False
-        Move values outside the bounds to the nearest end instead of raising.
+        Move values outside the bounds to the nearest end, and NaN to the middle, instead of
+        raising.
 
     Returns
     -------
@@ -276,7 +277,9 @@ def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip
     """Check the arguments of `quantile_law`, and return the data of users who take part."""
     check.refuse_other_index(weights, "weights", y=y, users=users)
     low, high = check.bounds(bounds, "bounds")
-    values = check.vector(check.finite(y, "y"), "y", "n")
+    check.flag(clip, "clip")
+    numbers = check.real(y, "y") if clip else check.finite(y, "y")
+    values = check.vector(numbers, "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     participants = participating_users(owners, check_user_epsilon(epsilon, owners))
