@@ -23,8 +23,8 @@ LEAST_HALF_WIDTH = 0.05  # of the range: a mean at an end must not leave bounds 
 class LabelBounds(NamedTuple):
     """Bounds of labels, symmetric around a released mean; see `label_bounds`."""
 
-    center: float
-    half_width: float
+    center: float  #: the released mean, cut to the public bounds
+    half_width: float  #: from the center to either bound, above 0
 
     @property
     def pair(self) -> tuple[float, float]:
@@ -115,18 +115,18 @@ class LabelMeanLaw:
         total = float(self.budgets.sum())
         return L2Laplace(np.array([self.budgets @ self.y / total]), total / 2)
 
-    def given(self, mean: float) -> LawOfFit:
+    def fit_around(self, mean: float) -> LawOfFit:
         """Return the law of the fit once this mean has been released."""
         return self.law_of_fit(label_bounds(mean).to_domain(self.y))
 
     @property
     def center(self) -> Floats:
-        """The mean without noise, and the fit without noise if that were released: 1 + d numbers.
+        """The mean without noise, and the fit without noise if that mean were released.
 
-        The place from which audits set out.
+        Shape (1 + d,); audits set out from here.
         """
         mean = self.mean.center
-        return np.concatenate([mean, self.given(float(mean[0])).center])
+        return np.concatenate([mean, self.fit_around(float(mean[0])).center])
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., 1 + d), the mean first; returns shape (...)."""
@@ -134,7 +134,7 @@ class LabelMeanLaw:
         of_mean = self.mean.logpdf(z[..., :1])
         of_fit = np.empty(z.shape[:-1])
         for at in np.ndindex(of_fit.shape):
-            of_fit[at] = self.given(float(z[at][0])).logpdf(z[at][1:])
+            of_fit[at] = self.fit_around(float(z[at][0])).logpdf(z[at][1:])
         return np.asarray(of_mean + of_fit)[()]
 
     def sample(self, size: Size = None, *, rng: np.random.Generator) -> Floats:
@@ -155,8 +155,8 @@ class LabelMeanLaw:
     def _draw(self, rng: np.random.Generator) -> Floats:
         mean = self.mean.sample(rng=rng)
         try:
-            fit = self.given(float(mean[0])).sample(rng=rng)
-        except Exception as error:
+            fit = self.fit_around(float(mean[0])).sample(rng=rng)
+        except (RuntimeError, ValueError, ArithmeticError) as error:
             raise RuntimeError(
                 f"the fit failed after the mean of the labels was drawn, so the budgets are spent, "
                 f"although nothing is released: {error}"

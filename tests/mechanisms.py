@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from plants import descent, personal, pools, sums, users
 from plants.plant import Trial, flipped, joined, owned
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 
 import pdpbook
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
@@ -386,7 +386,9 @@ def estimators() -> set[type]:
             continue
         for kind in vars(importlib.import_module(module.name)).values():
             ours = inspect.isclass(kind) and kind.__module__.startswith("pdpbook.")
-            if ours and issubclass(kind, BaseEstimator) and not kind.__name__.startswith("_"):
+            if not (ours and issubclass(kind, BaseEstimator)) or kind.__name__.startswith("_"):
+                continue
+            if not issubclass(kind, TransformerMixin):  # a schema promises nothing
                 found.add(kind)
     base = {kind for kind in found if any(kind in other.__mro__[1:] for other in found)}
     return found - base

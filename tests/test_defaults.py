@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mechanisms import KINDS, PROMISING, ROWS, SMALL, WITH_USERS, agreed, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.guarantees import BudgetAccount
@@ -32,7 +32,11 @@ def people(n=60, d=2, seed=4):
     return X, X @ np.linspace(0.5, -0.5, d) + 0.1 * rng.random(n), rng.uniform(0.2, 2, n)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+# a classifier has no default: its two classes are public, and the caller's
+REGRESSORS = [kind for kind in KINDS if not is_classifier(kind())]
+
+
+@pytest.mark.parametrize("kind", REGRESSORS, ids=lambda kind: kind.__name__)
 def test_every_estimator_fits_at_its_defaults(kind):
     X, y, _ = people()
     assert np.isfinite(kind().fit(X, y).predict(X)).all()

@@ -135,9 +135,9 @@ def test_the_density_has_mass_one():
     law = ObjectivePerturbation(2.0, label_mean_share=0.5).output_law(X, y, epsilon=epsilon)
 
     def over_fits(m):
-        given_m = law.given(m)
-        (center,) = given_m.center
-        ends = center + np.array([-60.0, 0.0, 60.0]) / (given_m.beta * 2 * 2.0)
+        fit_of_m = law.fit_around(m)
+        (center,) = fit_of_m.center
+        ends = center + np.array([-60.0, 0.0, 60.0]) / (fit_of_m.beta * 2 * 2.0)
         mass = sum(
             integrate.quad(
                 lambda t: np.exp(law.logpdf([m, t])), *pair, limit=60, epsabs=1e-7, epsrel=1e-7
@@ -168,7 +168,7 @@ def test_fit_draws_from_the_stated_law(model):
     assert_allclose(fitted.coef_, half_width * np.array(theta[:2]), rtol=0, atol=slack)
     constant = half_width * theta[2] if model.fit_intercept else 0.0
     assert_allclose(fitted.intercept_, center.center + constant, rtol=0, atol=slack)
-    rate = getattr(law.given(mean), "beta", None) or law.given(mean).eta
+    rate = getattr(law.fit_around(mean), "beta", None) or law.fit_around(mean).eta
     assert_allclose(fitted.noise_.rate, rate, rtol=1e-14)
 
 
@@ -178,9 +178,9 @@ def test_draws_follow_the_law():
     points = law.sample(2000, rng=np.random.default_rng(SEED))
     assert law.sample((2, 3), rng=np.random.default_rng(1)).shape == (2, 3, 2)
     assert law.sample(0, rng=np.random.default_rng(1)).shape == (0, 2)
-    given_m = [law.given(m) for m in points[:, 0]]
+    fit_of_m = [law.fit_around(m) for m in points[:, 0]]
     residuals = [
-        (point[1] - one.center[0]) * one.eta for point, one in zip(points, given_m, strict=True)
+        (point[1] - one.center[0]) * one.eta for point, one in zip(points, fit_of_m, strict=True)
     ]
     of_mean = (points[:, 0] - law.mean.center[0]) * law.mean.eta
     for sample in (of_mean, residuals):  # one false alarm in a million
@@ -199,7 +199,7 @@ def test_a_flipped_label_spends_the_whole_budget_and_no_more(model, share, perso
     one, two = duel(person)
     mechanism = with_share(model, share)
     p, q = (mechanism.output_law(*data, epsilon=MIXED) for data in (one, two))
-    ends = [law.given(0.0).center[0] for law in (p, q)]
+    ends = [law.fit_around(0.0).center[0] for law in (p, q)]
     reach = 10 * abs(ends[0] - ends[1]) + 1e-3
     points = np.column_stack([np.zeros(41), np.linspace(-reach, reach, 41)])
     loss = np.abs(p.logpdf(points) - q.logpdf(points)).max() / MIXED[person]
@@ -269,12 +269,12 @@ def test_a_budget_too_small_for_the_solver_is_left_out_of_both(model):
 
 
 class _TrueMean(LabelMeanLaw):
-    def given(self, mean):
-        return super().given(float(self.mean.center[0]))
+    def fit_around(self, mean):
+        return super().fit_around(float(self.mean.center[0]))
 
 
 class _WidthOfTheData(LabelMeanLaw):
-    def given(self, mean):
+    def fit_around(self, mean):
         center = label_bounds(mean).center
         width = max(np.abs(self.y - center).max(), 0.05)
         return self.law_of_fit(np.clip((self.y - center) / width, -1, 1))
