@@ -720,6 +720,11 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
     """Return budgets, a number or one a person; None where other settings fix the noise."""
     if epsilon is None:
         return _budgets_in_settings(model, people)
+    return budgets_of_people(epsilon, people)
+
+
+def budgets_of_people(epsilon: Any, people: int) -> Any:
+    """Return budgets, a number or one a person, from what `rehearse` takes as `epsilon`."""
     if not isinstance(epsilon, Mapping):
         return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
     levels = np.asarray(check.nonnegative(list(epsilon), "levels of epsilon"))
