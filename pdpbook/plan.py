@@ -27,9 +27,10 @@ __all__ = ["Candidate", "ReleasePlan", "plan"]
 PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 NEIGHBORS = ("replace-one", "add-remove")
 MOST_LOSS = 0.05  # of the variance of the label, where a guess is wrong
-MOST_DOUBTED = 8  # candidates that are rehearsed under wrong guesses
-ROWS_OF_REPEATS = 100_000  # about as many are invented for a candidate
-FEWEST_REPEATS, MOST_REPEATS = 5, 20
+TRIAL_REPEATS = 2  # for all candidates, before the best ones are rehearsed for good
+SHORTLIST = 8  # how many are
+ROWS_OF_REPEATS = 100_000  # about as many are invented for one of them
+FEWEST_REPEATS, MOST_REPEATS = 5, 12
 SHOWN = 6  # candidates in the words of a plan
 
 RELEASED = "Whoever computes a guess from the secret table has released it."
@@ -56,7 +57,8 @@ class ReleasePlan:
     published."""
     rehearsal: Rehearsal | None  #: the expected error of `estimator`, with its components
     constant: Estimate  #: error of a private mean with the same budgets
-    candidates: tuple[Candidate, ...]  #: all of them, the smallest error first, refused ones last
+    candidates: tuple[Candidate, ...]  
+    """All of them: the shortlist, the smallest error first; then the others, refused ones last."""
     verdict: str  #: yes or no, and why
     guesses: Mapping[str, float]  #: public inputs, part of whatever is said of the release
     people: int  #: all of them; users where users have several rows
@@ -115,14 +117,15 @@ def plan(
     """Return which mechanism to fit with which penalty, or to publish the private mean instead.
 
     Everything is decided from public numbers. Each candidate, a mechanism with a penalty from 1e-4
-    to 1, is rehearsed on the same people, invented from the guesses (`rehearse`). Then:
+    to 1, is rehearsed on the same people, invented from the guesses (`rehearse`): all of them twice,
+    the eight with the smallest errors 5 to 12 times. Of these eight:
 
     1. A candidate counts only if its error is below that of a private constant by more than two
        standard errors.
     2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, and where
        columns explain `r2_margin` less. If it would then be worse than a private constant by more
        than 0.05 of the variance of the label, it does not count. (Guesses that are too small only
-       make a plan too careful.) The eight smallest errors are looked at.
+       make a plan too careful.)
     3. Of those that count the smallest error wins. If none does, the verdict is no: publish the
        private mean.
 
@@ -219,12 +222,18 @@ def plan(
         )
 
     settings |= {"bounds": columns_bounds, "fit_intercept": True}
-    found = []
+    trials = []
     for model in _models(settings, delta, accepted, rows):
-        rehearsal = stage.rehearse(model, epsilon, guesses)
-        found.append(Candidate(estimator=model, rehearsal=rehearsal))
-    found.sort(key=lambda one: one.rehearsal.error.value)
-    candidates = tuple(_with_reasons(found, stage, epsilon, wrong))
+        rehearsal = stage.rehearse(model, epsilon, guesses, TRIAL_REPEATS)
+        trials.append(Candidate(estimator=model, rehearsal=rehearsal))
+    trials.sort(key=_error)
+    shortlist = []
+    for one in trials[:SHORTLIST]:
+        rehearsal = stage.rehearse(one.estimator, epsilon, guesses)
+        shortlist.append(replace(one, rehearsal=rehearsal))
+    shortlist.sort(key=_error)
+    others = [replace(one, why_not=_why_no_more(one)) for one in trials[SHORTLIST:]]
+    candidates = (*_with_reasons(shortlist, stage, epsilon, wrong), *others)
 
     chosen = next((one for one in candidates if not one.why_not), None)
     if chosen is None:
@@ -257,10 +266,14 @@ class _Stage:
     y_bounds: tuple[float, float]
     rows: Any  #: number of rows of each user, or None
 
-    def rehearse(self, model: Any, epsilon: Any, guesses: Mapping[str, Any]) -> Rehearsal:
+    def rehearse(
+        self, model: Any, epsilon: Any, guesses: Mapping[str, Any], repeats: int | None = None
+    ) -> Rehearsal:
         """Return the rehearsal of a model; the seed is fixed."""
         of_users = isinstance(model, WeightedGradientDescent)
-        repeats = ROWS_OF_REPEATS // max(2, self.people)
+        if repeats is None:
+            wanted = ROWS_OF_REPEATS // self.people
+            repeats = max(FEWEST_REPEATS, min(wanted, MOST_REPEATS))
         return rehearse(
             model,
             self.people,
@@ -269,7 +282,7 @@ class _Stage:
             bounds=self.bounds,
             y_bounds=self.y_bounds,
             rows_per_user=self.rows if of_users else None,
-            repeats=int(np.clip(repeats, FEWEST_REPEATS, MOST_REPEATS)),
+            repeats=repeats,
             **guesses,
         )
 
@@ -287,16 +300,24 @@ def _models(settings: dict[str, Any], delta: float, accepted: set[str], rows: An
         yield WeightedGradientDescent(delta=delta, **settings)
 
 
+def _error(one: Candidate) -> float:
+    return one.rehearsal.error.value
+
+
+def _why_no_more(one: Candidate) -> str:
+    """Return why a candidate is not on the shortlist."""
+    return one.rehearsal.refused or "a larger error in a short rehearsal"
+
+
 def _with_reasons(
-    found: Sequence[Candidate],
+    shortlist: Sequence[Candidate],
     stage: _Stage,
     epsilon: Any,
     wrong: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Candidate]:
-    """Yield the candidates in order, with the reason why each is not taken, or none for one."""
+    """Yield the shortlist, with the reason why a candidate is not taken, and none for one."""
     is_open = True  # none is taken yet
-    doubted = 0
-    for one in found:
+    for one in shortlist:
         reason, losses = "", {}
         if one.rehearsal.refused:
             reason = one.rehearsal.refused
@@ -304,10 +325,7 @@ def _with_reasons(
             reason = "not clearly better than a private constant"
         elif not is_open:
             reason = "a larger error"
-        elif doubted == MOST_DOUBTED:
-            reason = f"{MOST_DOUBTED} with smaller errors lose where a guess is wrong"
         else:
-            doubted += 1
             losses = _losses(one, stage, epsilon, wrong)
             words, most = max(losses.items(), key=lambda item: item[1], default=("", 0.0))
             if most > MOST_LOSS:
@@ -333,7 +351,9 @@ def _wrong_guesses(
 ) -> dict[str, dict[str, Any]]:
     """Return the guesses that are feared, by the words for them."""
     sd_factor = check.number(sd_factor, "sd_factor")
-    r2_margin = check.single(check.probability(r2_margin, "r2_margin"), "r2_margin")
+    r2_margin = check.single(check.nonnegative(r2_margin, "r2_margin"), "r2_margin")
+    if r2_margin > 1:
+        raise ValueError(f"r2_margin must be at most 1; got {r2_margin:g}")
     if sd_factor < 1:
         raise ValueError(f"sd_factor must be at least 1; got {sd_factor:g}")
     wrong = {}

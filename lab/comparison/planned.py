@@ -1,0 +1,205 @@
+"""What plans are worth on eight hard tables: the choice beside the best one in hindsight.
+
+Run ``python -m lab planned`` to write `lab/data/planned/tables.csv`. A plan sees what the owner of
+a table knows without a look at it; then it is tried on the table. What the other columns say is not
+private: they look at all errors and take the smallest.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import sklearn
+from sklearn.metrics import r2_score
+
+from lab.comparison.hard_tables import Number, OwnersTable, tables
+from lab.tables import write_run
+from pdpbook import Floats
+from pdpbook.advice import Advice
+from pdpbook.datasets import PublicSchema
+from pdpbook.personalized import PersonalizedMean
+from pdpbook.plan import ReleasePlan, plan
+from pdpbook.sufficient_statistics import AdaSSP
+
+FILE = Path(__file__).resolve().parent.parent / "data" / "planned" / "tables.csv"
+SPLITS = 20  #: of people into four fifths that are fitted and a fifth that is predicted
+BUDGETS = (0.3, 1.0, 3.0)
+DELTA = 1e-6  #: of AdaSSP
+AS_WRITTEN = "as written"
+#: what is wrong with the guesses of an owner: factor of the spread, and what is added to r2
+GUESSES = {
+    AS_WRITTEN: (1.0, 0.0),
+    "spread twice": (2.0, 0.0),
+    "spread half": (0.5, 0.0),
+    "r2 higher": (1.0, 0.2),
+    "r2 lower": (1.0, -0.2),
+}
+LEAST_R2, MOST_R2 = 0.0, 0.95
+
+
+class Design(NamedTuple):
+    """A table as numbers, with its schema; one row a person, or several a user."""
+
+    X: Floats
+    y: Floats
+    users: Any  #: whose a row is, numbers from 0, shape (n,)
+    schema: PublicSchema
+    guesses: dict[str, float]
+
+    @property
+    def people(self) -> int:
+        """How many of them are fitted in each split."""
+        total = int(self.users.max()) + 1
+        return total - total // 5
+
+
+def design_of(table: OwnersTable) -> Design:
+    """Encode a table by its public facts alone.
+
+    What is missing becomes the middle of the limits, or the first level.
+    """
+    facts = table.public
+    columns: dict[str, Any] = {}
+    fill: dict[str, Any] = {}
+    for name, fact in facts.columns.items():
+        if isinstance(fact, Number):
+            columns[name] = (float(fact.low), float(fact.high))
+            fill[name] = (fact.low + fact.high) / 2
+        else:
+            columns[name] = list(fact)
+            fill[name] = fact[0]
+    schema = PublicSchema(columns, label=table.label)
+    fill = {name: fill[name] for name in facts.may_miss}
+    encoded = schema.encode(table.frame[list(columns)].fillna(fill))
+    assert encoded.y is not None
+    users = np.arange(len(table.frame))
+    if table.user is not None:
+        users = pd.factorize(table.frame[table.user])[0]
+    guesses = {"y_mean": facts.label_mean, "y_sd": facts.label_spread, "r2": facts.r2}
+    return Design(encoded.X.to_numpy(float), encoded.y.to_numpy(float), users, schema, guesses)
+
+
+def split(design: Design, seed: int) -> tuple[Any, Any]:
+    """Return the rows that are fitted and those that are predicted: one row a user, drawn."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(design.users))
+    _, first = np.unique(design.users[order], return_index=True)
+    rows = rng.permutation(order[first])
+    return rows[len(rows) // 5 :], rows[: len(rows) // 5]
+
+
+def planned(design: Design, epsilon: float, guess: str) -> ReleasePlan | None:
+    """Return the plan of an owner, or None where the wrong guesses are of no possible labels."""
+    factor, more = GUESSES[guess]
+    guesses = dict(design.guesses)
+    guesses["y_sd"] *= factor
+    guesses["r2"] = float(np.clip(guesses["r2"] + more, LEAST_R2, MOST_R2))
+    try:
+        return plan(design.people, design.schema, epsilon=epsilon, **guesses)
+    except ValueError as error:
+        if str(error).startswith(("y_sd must", "r2 must")):
+            return None
+        raise
+
+
+def scores(design: Design, model: Any, epsilon: float, splits: int) -> Floats:
+    """Return the test R2 of each split, or minus infinity where the model cannot be fitted."""
+    found = []
+    for seed in range(splits):
+        fitted, new = split(design, seed)
+        try:
+            model.set_params(random_state=seed).fit(
+                design.X[fitted], design.y[fitted], epsilon=epsilon
+            )
+        except ValueError:
+            return np.full(splits, -np.inf)
+        found.append(r2_score(design.y[new], model.predict(design.X[new])))
+    return np.array(found)
+
+
+def rows(
+    design: Design, epsilon: float, splits: int, guesses: Sequence[str] = tuple(GUESSES)
+) -> Iterator[dict[str, Any]]:
+    """Yield one row a guess, with mean test R2."""
+    right = planned(design, epsilon, AS_WRITTEN)
+    assert right is not None
+    public = {"y_bounds": design.schema.columns[str(design.schema.label)], "clip": True}
+    constant = scores(design, PersonalizedMean(**public), epsilon, splits)
+    public |= {"bounds": design.schema.bounds, "fit_intercept": True}
+    adassp = scores(design, AdaSSP(delta=DELTA, **public), epsilon / 2, splits)
+    real = {
+        one.rehearsal.model: scores(design, one.estimator, epsilon, splits)
+        for one in right.candidates
+    }
+    best = max(real, key=lambda name: real[name].mean())
+    real[_name(PersonalizedMean())] = constant
+    for guess in guesses:
+        found = right if guess == AS_WRITTEN else planned(design, epsilon, guess)
+        row: dict[str, Any] = {"people": design.people, "columns": design.X.shape[1]}
+        row |= {"epsilon": epsilon, "guess": guess, "plan": "refused"}
+        if found is not None:
+            name = _name(found.estimator) if not found.is_yes else found.rehearsal.model
+            gain = real[name] - constant
+            rehearsed = found.rehearsal.error.value / found.constant.value
+            row |= {
+                "plan": name,
+                "rehearsed": 1 - rehearsed**2,
+                "r2": real[name].mean(),
+                "gain": gain.mean(),
+                "gain_se": gain.std(ddof=1) / np.sqrt(splits),
+            }
+        yield row | {
+            "hindsight": best,
+            "hindsight_r2": real[best].mean(),
+            "hindsight_gain": real[best].mean() - constant.mean(),
+            "adassp_half": adassp.mean(),
+            "constant": constant.mean(),
+        }
+
+
+def _name(model: Any) -> str:
+    return type(model).__name__
+
+
+def compare(
+    names: Sequence[str] = (), splits: int = SPLITS, guesses: Sequence[str] = tuple(GUESSES)
+) -> pd.DataFrame:
+    """One row a table, budget and guess; all tables without names."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Advice)
+        for table in tables():
+            if names and table.name not in names:
+                continue
+            design = design_of(table)
+            for epsilon in BUDGETS:
+                for row in rows(design, epsilon, splits, guesses):
+                    found.append({"table": table.name} | row)
+    return pd.DataFrame(found)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the table."""
+    parser = argparse.ArgumentParser(prog="python -m lab planned", description=__doc__)
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    options = parser.parse_args(arguments)
+    start = time.process_time()
+    frame = compare(splits=options.splits)
+    said = [
+        f"plans on hard tables (python -m lab planned --splits {options.splits})",
+        f"{options.splits} splits into four fifths and a fifth, seeds 0 to {options.splits - 1}; "
+        "mean test R2",
+    ]
+    FILE.parent.mkdir(exist_ok=True)
+    write_run(FILE, said, frame, start, sklearn)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
