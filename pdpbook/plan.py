@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,14 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
-from pdpbook.rehearsal import MOST_ROWS, Estimate, Rehearsal, budgets_of_people, rehearse
+from pdpbook.rehearsal import (
+    MOST_ROWS,
+    Estimate,
+    Rehearsal,
+    budgets_at_levels,
+    budgets_of_people,
+    rehearse,
+)
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedGradientDescent
 
@@ -113,6 +119,7 @@ def plan(
     neighbors: str | Sequence[str] = "replace-one",
     sd_factor: float = 2.0,
     r2_margin: float = 0.2,
+    mean_margin: float = 0.5,
 ) -> ReleasePlan:
     """Return which mechanism to fit with which penalty, or to publish the private mean instead.
 
@@ -122,15 +129,16 @@ def plan(
 
     1. A candidate counts only if its error is below that of a private constant by more than two
        standard errors.
-    2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, and where
-       columns explain `r2_margin` less. If it would then be worse than a private constant by more
-       than 0.05 of the variance of the label, it does not count. (Guesses that are too small only
-       make a plan too careful.)
+    2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, where
+       columns explain `r2_margin` less, and where the mean of the labels is farther from the middle
+       of `y_bounds`, to which penalties pull, by `mean_margin` times the spread. If it would then be
+       worse than a private constant by more than 0.05 of the variance of the label, it does not
+       count. (Errors in the other directions only make a plan too careful.)
     3. Of those that count the smallest error wins. If none does, the verdict is no: publish the
        private mean.
 
     So a plan gives gains away that hang on the guesses. Whoever knows them well, from the same
-    survey of last year, passes a smaller `sd_factor` and `r2_margin`, 1 and 0 at the least.
+    survey of last year, passes smaller margins, down to 1, 0 and 0.
 
     The candidates keep pure promises against replacing a record: `ObjectivePerturbation`,
     `PDPRidge` with the Huber loss, and `SufficientStatisticsRidge` with centered sums. With a
@@ -167,6 +175,8 @@ def plan(
         By what factor the spread of the labels may be smaller than guessed.
     r2_margin : float, in [0, 1], default 0.2
         By how much `r2` may be too large.
+    mean_margin : float, at least 0, default 0.5
+        By how many guessed spreads `y_mean` may be too near to the middle of `y_bounds`.
 
     Returns
     -------
@@ -191,12 +201,15 @@ def plan(
     >>> print(plan(100, epsilon=0.1, **days).verdict)
     No: publish the private mean. The smallest error, ...
     """
-    _refuse_tables(columns=columns, bounds=bounds, y_bounds=y_bounds, epsilon=epsilon)
+    _refuse_tables(0, people=people, columns=columns, y_mean=y_mean, y_sd=y_sd, r2=r2)
+    _refuse_tables(1, epsilon=epsilon, y_bounds=y_bounds)
+    _refuse_tables(2, bounds=bounds)
     columns_bounds, label_bounds = _public_bounds(columns, bounds, y_bounds)
     delta = check.delta(delta, zero=True)
     accepted = _accepted(neighbors, delta)
     guesses = {"y_mean": y_mean, "y_sd": y_sd, "r2": r2}
-    wrong = _wrong_guesses(guesses, sd_factor, r2_margin)
+    margins = {"sd_factor": sd_factor, "r2_margin": r2_margin, "mean_margin": mean_margin}
+    _check_margins(**margins)
     rows = _rows_of_users(rows_per_user, people)
     stage = _Stage(people, columns, columns_bounds, label_bounds, rows)
 
@@ -208,7 +221,7 @@ def plan(
     of_mean = stage.rehearse(mean, 1.0 if nobody else epsilon, guesses)
     facts: dict[str, Any] = {
         "people": people,
-        "guesses": MappingProxyType(guesses | {"sd_factor": sd_factor, "r2_margin": r2_margin}),
+        "guesses": guesses | margins,
     }
     if nobody or of_mean.refused:
         return ReleasePlan(
@@ -221,6 +234,7 @@ def plan(
             excluded=people,
         )
 
+    wrong = _wrong_guesses(guesses, label_bounds, **margins)
     settings |= {"bounds": columns_bounds, "fit_intercept": True}
     trials = []
     for model in _models(settings, delta, accepted, rows):
@@ -340,22 +354,32 @@ def _losses(
     """Return by how much a candidate is worse than a constant under each wrong guess."""
     losses = {}
     for words, guesses in wrong.items():
-        found = stage.rehearse(one.estimator, epsilon, guesses)
+        try:
+            found = stage.rehearse(one.estimator, epsilon, guesses)
+        except ValueError:  # no labels are like that, so the guess cannot be wrong in this way
+            continue
         excess = found.error.value**2 - found.constant.value**2
         losses[words] = float(excess / guesses["y_sd"] ** 2)
     return losses
 
 
+def _check_margins(sd_factor: Any, r2_margin: Any, mean_margin: Any) -> None:
+    """Raise if a margin says nothing."""
+    if check.number(sd_factor, "sd_factor") < 1:
+        raise ValueError(f"sd_factor must be at least 1; got {sd_factor:g}")
+    if check.single(check.nonnegative(r2_margin, "r2_margin"), "r2_margin") > 1:
+        raise ValueError(f"r2_margin must be at most 1; got {r2_margin:g}")
+    check.single(check.nonnegative(mean_margin, "mean_margin"), "mean_margin")
+
+
 def _wrong_guesses(
-    guesses: dict[str, Any], sd_factor: Any, r2_margin: Any
+    guesses: dict[str, Any],
+    y_bounds: tuple[float, float],
+    sd_factor: float,
+    r2_margin: float,
+    mean_margin: float,
 ) -> dict[str, dict[str, Any]]:
     """Return the guesses that are feared, by the words for them."""
-    sd_factor = check.number(sd_factor, "sd_factor")
-    r2_margin = check.single(check.nonnegative(r2_margin, "r2_margin"), "r2_margin")
-    if r2_margin > 1:
-        raise ValueError(f"r2_margin must be at most 1; got {r2_margin:g}")
-    if sd_factor < 1:
-        raise ValueError(f"sd_factor must be at least 1; got {sd_factor:g}")
     wrong = {}
     if sd_factor > 1:
         smaller = {"y_sd": guesses["y_sd"] / sd_factor}
@@ -363,6 +387,10 @@ def _wrong_guesses(
     if r2_margin > 0:
         smaller = {"r2": max(guesses["r2"] - r2_margin, 0.0)}
         wrong[f"if r2 is {smaller['r2']:g},"] = guesses | smaller
+    if mean_margin > 0:
+        away = 1 if guesses["y_mean"] >= np.mean(y_bounds) else -1
+        mean = guesses["y_mean"] + away * mean_margin * guesses["y_sd"]
+        wrong[f"if the mean is {mean:g},"] = guesses | {"y_mean": mean}
     return wrong
 
 
@@ -381,14 +409,10 @@ def _nobody(epsilon: Any, people: Any) -> str:
     """Return why nobody takes part, or ""."""
     people = check.count(people, "people", minimum=2)
     if isinstance(epsilon, Mapping):
-        levels = check.nonnegative(list(epsilon), "levels of epsilon")
-        is_above = any(level > 0 and share > 0 for level, share in epsilon.items())
+        budgets = budgets_at_levels(epsilon, people)
     else:
-        levels = check.nonnegative(epsilon, "epsilon")
-        is_above = bool(np.any(np.asarray(levels) > 0))
-    if not is_above:
-        return "No budget is above 0, so nobody takes part."
-    return ""
+        budgets = check.nonnegative(epsilon, "epsilon")
+    return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
 
 
 def _setting(epsilon: Any) -> Any:
@@ -407,12 +431,11 @@ def _excluded(estimator: Any, epsilon: Any, people: int, columns: int) -> int:
 # --- reading the public numbers ------------------------------------------------------------------
 
 
-def _refuse_tables(**values: Any) -> None:
-    """Raise if one of the arguments is a table; bounds are pairs, budgets one number a person."""
+def _refuse_tables(dimensions: int, **values: Any) -> None:
+    """Raise if an argument is a data frame, or an array of more dimensions than this."""
     for name, value in values.items():
-        is_frame = hasattr(value, "iloc") and np.ndim(value) > 1
-        is_array = not hasattr(value, "label") and np.ndim(value) > (0 if name == "columns" else 1)
-        if is_frame or (is_array and name != "bounds"):
+        is_frame = hasattr(value, "iloc") and np.ndim(value) == 2
+        if is_frame or np.ndim(value) > dimensions:
             raise TypeError(
                 f"{name} must be public, never a table: a plan on private records would be a "
                 f"release without noise; got {type(value).__name__}"
