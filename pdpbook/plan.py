@@ -32,6 +32,7 @@ __all__ = ["Candidate", "ReleasePlan", "plan"]
 
 PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 NEIGHBORS = ("replace-one", "add-remove")
+LEAST_GAIN = 0.05  # of the square of a private constant's error: rehearsals see no smaller one
 MOST_LOSS = 0.05  # of the variance of the label, where a guess is wrong
 TRIAL_REPEATS = 2  # for all candidates, before the best ones are rehearsed for good
 SHORTLIST = 8  # how many are
@@ -128,7 +129,8 @@ def plan(
     the eight with the smallest errors 5 to 12 times. Of these eight:
 
     1. A candidate counts only if its error is below that of a private constant by more than two
-       standard errors.
+       standard errors, and its square by more than 0.05 of it: invented people are not yours, and
+       a rehearsal cannot promise less.
     2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, where
        columns explain `r2_margin` less, and where the mean of the labels is farther from the middle
        of `y_bounds`, to which penalties pull, by `mean_margin` times the spread. If it would then be
@@ -318,6 +320,11 @@ def _error(one: Candidate) -> float:
     return one.rehearsal.error.value
 
 
+def _gain(rehearsal: Rehearsal) -> float:
+    """Return by how much the square of the error is smaller, as a share of a constant's."""
+    return 1 - (rehearsal.error.value / rehearsal.constant.value) ** 2
+
+
 def _why_no_more(one: Candidate) -> str:
     """Return why a candidate is not on the shortlist."""
     return one.rehearsal.refused or "a larger error in a short rehearsal"
@@ -337,6 +344,8 @@ def _with_reasons(
             reason = one.rehearsal.refused
         elif not one.rehearsal.better:
             reason = "not clearly better than a private constant"
+        elif _gain(one.rehearsal) < LEAST_GAIN:
+            reason = "hardly better than a private constant"
         elif not is_open:
             reason = "a larger error"
         else:
