@@ -25,6 +25,7 @@ OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "pdpop_files": ("pdpop_files", "printed numbers on PDP-OP against the authors' files"),
     "one_user": ("experiments.one_user", "steps with one user each against full gradients"),
     "rehearsed": ("comparison.rehearsed", "rehearsals beside real fits, on five tables"),
+    "planned": ("comparison.planned", "what plans are worth on eight hard tables"),
     "invented": ("comparison.invented", "rehearsals beside draws of their model by other code"),
     "ratios": ("benchmarks.record", "run times against yardsticks, as ratios"),
     "gwa_solvers": ("benchmarks.gwa_solvers", "which solver solves which case of GWA"),
