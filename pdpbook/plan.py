@@ -64,7 +64,7 @@ class ReleasePlan:
     published."""
     rehearsal: Rehearsal | None  #: the expected error of `estimator`, with its components
     constant: Estimate  #: error of a private mean with the same budgets
-    candidates: tuple[Candidate, ...]  
+    candidates: tuple[Candidate, ...]
     """All of them: the shortlist, the smallest error first; then the others, refused ones last."""
     verdict: str  #: yes or no, and why
     guesses: Mapping[str, float]  #: public inputs, part of whatever is said of the release

@@ -132,13 +132,24 @@ def test_no_column_explains_anything_so_the_mean_is_published():
 
 
 def test_doubts_turn_a_yes_that_hangs_on_the_guesses_into_a_no():
-    with_doubts, sure = planned(300), planned(300, **SURE)
+    narrow = {"y_sd": 0.08, "r2": 0.5}
+    doubted, sure = planned(700, **narrow, sd_factor=8), planned(700, **narrow, **SURE)
     assert sure.is_yes
-    assert not with_doubts.is_yes
-    best = with_doubts.candidates[0]
+    assert not doubted.is_yes
+    best = doubted.candidates[0]
     assert best.rehearsal == sure.rehearsal
-    assert best.rehearsal.better
-    assert best.why_not in with_doubts.verdict
+    assert best.losses["if labels spread 8 times less,"] > module.MOST_LOSS
+    assert best.why_not in doubted.verdict
+
+
+def test_a_gain_too_small_for_a_rehearsal_to_see_is_a_no(monkeypatch):
+    found = planned(1000)
+    assert found.is_yes
+    gain = module._gain(found.rehearsal)
+    monkeypatch.setattr(module, "LEAST_GAIN", gain + 1e-9)
+    again = plan(1000, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert not again.is_yes
+    assert again.candidates[0].why_not == "hardly better than a private constant"
 
 
 def test_only_the_shortlist_is_doubted_and_nobody_undoubted_is_taken(monkeypatch):
@@ -172,7 +183,9 @@ def test_if_no_penalty_can_be_fitted_the_mean_is_published(monkeypatch):
     assert "lam" in found.verdict
 
 
-@pytest.mark.parametrize(("penalties", "word"), [((0.03, 10.0), "smallest"), ((1e-5, 0.03), "largest")])
+@pytest.mark.parametrize(
+    ("penalties", "word"), [((0.03, 10.0), "smallest"), ((1e-5, 0.03), "largest")]
+)
 def test_a_winner_at_an_end_of_the_grid_is_told(monkeypatch, penalties, word):
     monkeypatch.setattr(module, "PENALTIES", penalties)
     found = plan(1000, epsilon=1.0, **GUESSES, **PUBLIC, **SURE)
@@ -362,7 +375,8 @@ def test_a_plan_that_forgets_to_sort_is_noticed(monkeypatch):
 
 def test_a_plan_that_trusts_its_guesses_is_noticed(monkeypatch):
     monkeypatch.setattr(module, "_losses", lambda *_: {"nothing is feared": 0.0})
-    assert plan(300, epsilon=1.0, **GUESSES, **PUBLIC).is_yes  # which the test of doubts refuses
+    narrow = GUESSES | {"y_sd": 0.08, "r2": 0.5}
+    assert plan(700, epsilon=1.0, sd_factor=8, **narrow, **PUBLIC).is_yes  # doubts say no
 
 
 def test_a_plan_that_takes_noise_for_a_gain_is_noticed(monkeypatch):
@@ -372,4 +386,5 @@ def test_a_plan_that_takes_noise_for_a_gain_is_noticed(monkeypatch):
             return replace(found, gap=found.gap._replace(value=-1.0)) if found.columns else found
 
     monkeypatch.setattr(module, "_Stage", Hopeful)
+    monkeypatch.setattr(module, "LEAST_GAIN", -np.inf)
     assert plan(30, epsilon=1.0, **GUESSES, **PUBLIC, **SURE).is_yes  # few people must get a no

@@ -33,9 +33,12 @@ SPLITS = 8  #: of people into four fifths that are fitted and a fifth that is pr
 BUDGETS = (0.3, 1.0, 3.0)
 DELTA = 1e-6  #: of AdaSSP
 AS_WRITTEN = "as written"
+SURE = "as written, no doubts"  #: a plan that is told not to doubt them
+NO_DOUBTS = {"sd_factor": 1.0, "r2_margin": 0.0, "mean_margin": 0.0}
 #: what is wrong with the guesses of an owner: factor of the spread, and what is added to r2
 GUESSES = {
     AS_WRITTEN: (1.0, 0.0),
+    SURE: (1.0, 0.0),
     "spread twice": (2.0, 0.0),
     "spread half": (0.5, 0.0),
     "r2 higher": (1.0, 0.2),
@@ -102,6 +105,7 @@ def planned(design: Design, epsilon: float, guess: str) -> ReleasePlan | None:
     guesses = dict(design.guesses)
     guesses["y_sd"] *= factor
     guesses["r2"] = float(np.clip(guesses["r2"] + more, LEAST_R2, MOST_R2))
+    guesses |= NO_DOUBTS if guess == SURE else {}
     try:
         return plan(design.people, design.schema, epsilon=epsilon, **guesses)
     except ValueError as error:
@@ -217,9 +221,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table."""
     parser = argparse.ArgumentParser(prog="python -m lab planned", description=__doc__)
     parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--guesses", nargs="+", choices=GUESSES, default=list(GUESSES))
     options = parser.parse_args(arguments)
     start = time.process_time()
-    frame = compare(splits=options.splits)
+    frame = compare(splits=options.splits, guesses=options.guesses)
     said = [
         f"plans on hard tables (python -m lab planned --splits {options.splits})",
         f"{options.splits} splits into four fifths and a fifth, seeds 0 to {options.splits - 1}; "
