@@ -125,17 +125,17 @@ def plan(
     """Return which mechanism to fit with which penalty, or to publish the private mean instead.
 
     Everything is decided from public numbers. Each candidate, a mechanism with a penalty from 1e-4
-    to 1, is rehearsed on the same people, invented from the guesses (`rehearse`): all of them twice,
-    the eight with the smallest errors 5 to 12 times. Of these eight:
+    to 1, is rehearsed on the same people, invented from the guesses (`rehearse`): all of them
+    twice, the eight with the smallest errors 5 to 12 times. Of these eight:
 
     1. A candidate counts only if its error is below that of a private constant by more than two
        standard errors, and its square by more than 0.05 of it: invented people are not yours, and
        a rehearsal cannot promise less.
     2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, where
        columns explain `r2_margin` less, and where the mean of the labels is farther from the middle
-       of `y_bounds`, to which penalties pull, by `mean_margin` times the spread. If it would then be
-       worse than a private constant by more than 0.05 of the variance of the label, it does not
-       count. (Errors in the other directions only make a plan too careful.)
+       of `y_bounds`, to which penalties pull, by `mean_margin` times the spread: one at a time. If
+       it would then be worse than a private constant by more than 0.05 of the variance of the
+       label, it does not count. (Errors the other way make a plan too careful.)
     3. Of those that count the smallest error wins. If none does, the verdict is no: publish the
        private mean.
 
@@ -216,7 +216,7 @@ def plan(
     stage = _Stage(people, columns, columns_bounds, label_bounds, rows)
 
     nobody = _nobody(epsilon, people)
-    settings = {"y_bounds": label_bounds, "clip": True}
+    settings: dict[str, Any] = {"y_bounds": label_bounds, "clip": True}
     settings["epsilon"] = 1.0 if nobody else _setting(epsilon)
     mean = PersonalizedMean(**settings)
     # guesses are refused in any case, so the mean is rehearsed even if nobody takes part

@@ -102,7 +102,7 @@ def split(design: Design, seed: int) -> tuple[Any, Any]:
 def planned(design: Design, epsilon: float, guess: str) -> ReleasePlan | None:
     """Return the plan of an owner, or None where the wrong guesses are of no possible labels."""
     factor, more = GUESSES[guess]
-    guesses = dict(design.guesses)
+    guesses: dict[str, Any] = dict(design.guesses)
     guesses["y_sd"] *= factor
     guesses["r2"] = float(np.clip(guesses["r2"] + more, LEAST_R2, MOST_R2))
     guesses |= NO_DOUBTS if guess == SURE else {}
@@ -169,7 +169,7 @@ def row(design: Design, epsilon: float, guess: str, real: Tried) -> dict[str, An
         best, best_r2 = "none", np.full(len(best_r2), -np.inf)
     result: dict[str, Any] = {"people": design.people, "columns": design.X.shape[1]}
     result |= {"epsilon": epsilon, "guess": guess, "plan": "refused"}
-    if found is not None:
+    if found is not None and found.rehearsal is not None:
         r2 = real.constant
         if found.is_yes:
             r2 = real.models[found.rehearsal.model]
