@@ -45,32 +45,64 @@ RELEASED = "Whoever computes a guess from the secret table has released it."
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A mechanism with its penalty, and what rehearsals say of it."""
+    """A mechanism with its penalty, and what rehearsals say of it.
 
-    estimator: Any  #: not fitted, with the public bounds
-    rehearsal: Rehearsal  #: if the guesses are right
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted, with the public bounds.
+    rehearsal : Rehearsal
+        If the guesses are right.
+    losses : dict of str to float
+        For each wrong guess by how much it is worse than a private constant, as a share of the
+        variance of the label; empty where it was not rehearsed for them.
+    why_not : str
+        Why it is not the one that is taken; "" if it is.
+    """
+
+    estimator: Any
+    rehearsal: Rehearsal
     losses: Mapping[str, float] = field(default_factory=dict)
-    """For each wrong guess by how much it is worse than a private constant, as a share of the
-    variance of the label; empty where it was not rehearsed for them."""
-    why_not: str = ""  #: why it is not the one that is taken; "" if it is
+    why_not: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasePlan:
-    """What to publish, from public numbers alone; see `plan`."""
+    """What to publish, from public numbers alone; see `plan`.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        What to fit, not fitted yet: a regression, or the private mean. None where nothing can be
+        published.
+    rehearsal : Rehearsal or None
+        The expected error of `estimator`, with its components.
+    constant : Estimate
+        Error of a private mean with the same budgets.
+    candidates : tuple of Candidate
+        All of them: the eight of the shortlist, the smallest error first; then the others, the
+        refused ones last.
+    verdict : str
+        Yes or no, and why.
+    guesses : dict of str to float
+        Public inputs: guesses and margins. They belong to whatever is said of the release.
+    people : int
+        Number of people; of users, where users have several rows.
+    excluded : int
+        People who have no budget, or one so small that it would cost all others.
+    notes : tuple of str
+        What else to know, if the penalty is the last of the grid, or if users have several rows.
+    """
 
     estimator: Any
-    """What to fit, not fitted yet: a regression, or the private mean. None where nothing can be
-    published."""
-    rehearsal: Rehearsal | None  #: the expected error of `estimator`, with its components
-    constant: Estimate  #: error of a private mean with the same budgets
+    rehearsal: Rehearsal | None
+    constant: Estimate
     candidates: tuple[Candidate, ...]
-    """All of them: the shortlist, the smallest error first; then the others, refused ones last."""
-    verdict: str  #: yes or no, and why
-    guesses: Mapping[str, float]  #: public inputs, part of whatever is said of the release
-    people: int  #: all of them; users where users have several rows
-    excluded: int  #: people who have no budget, or one so small that it would cost all others
-    notes: tuple[str, ...] = ()  #: what else to know: ends of the grid, rows of users
+    verdict: str
+    guesses: Mapping[str, float]
+    people: int
+    excluded: int
+    notes: tuple[str, ...] = ()
 
     @property
     def is_yes(self) -> bool:
