@@ -232,8 +232,9 @@ def plan(
     Examples
     --------
     >>> days = dict(columns=3, bounds=(0, 100), y_bounds=(0, 60), y_mean=8, y_sd=8, r2=0.4)
-    >>> print(plan(100, epsilon=0.1, **days).verdict)
-    No: publish the private mean. The smallest error, ...
+    >>> no = plan(100, epsilon=0.1, **days)
+    >>> no.is_yes, no.estimator
+    (False, PersonalizedMean(clip=True, epsilon=0.1, y_bounds=(0.0, 60.0)))
     """
     _refuse_tables(0, people=people, columns=columns, y_mean=y_mean, y_sd=y_sd, r2=r2)
     _refuse_tables(1, epsilon=epsilon, y_bounds=y_bounds)
