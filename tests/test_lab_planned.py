@@ -50,9 +50,18 @@ def test_wrong_guesses_that_cost_more_than_a_twentieth_are_named():
 
 
 COSTLY = [
+    ("checkups", 0.3, "r2 higher"),
     ("checkups", 0.3, "spread twice"),
     ("commuters", 1.0, "spread twice"),
 ]
+
+
+def test_doubts_cost_three_gains_and_save_two_losses():
+    sure = TABLE[TABLE.guess == planned.SURE].set_index(["table", "epsilon"]).gain
+    doubting = WRITTEN.set_index(["table", "epsilon"]).gain
+    assert list(sure[(sure < 0) & (doubting == 0)].index) == [("commuters", 1.0), ("checkups", 0.3)]
+    more = sure[(sure > 0.1) & (doubting == 0)].index
+    assert list(more) == [("lungs", 0.3), ("rides", 3.0), ("medical cost", 3.0)]
 
 
 def test_a_row_of_the_table_comes_out_again():
