@@ -723,15 +723,25 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
     """Return budgets, a number or one a person; None where other settings fix the noise."""
     if epsilon is None:
         return _budgets_in_settings(model, people)
+    return budgets_of_people(epsilon, people)
+
+
+def budgets_of_people(epsilon: Any, people: int) -> Any:
+    """Return budgets, a number or one a person, from what `rehearse` takes as `epsilon`."""
     if not isinstance(epsilon, Mapping):
         return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
+    return check.epsilon(budgets_at_levels(epsilon, people), people)
+
+
+def budgets_at_levels(epsilon: Mapping[float, float], people: int) -> Floats:
+    """Return one budget a person, shape (people,), from the share of the people at each level."""
     levels = np.asarray(check.nonnegative(list(epsilon), "levels of epsilon"))
     shares = check.nonnegative(list(epsilon.values()), "shares of epsilon")
     if not np.isclose(np.sum(shares), 1):
         raise ValueError(f"shares of epsilon must sum to 1; got {np.sum(shares):g}")
     ends = np.rint(np.cumsum(shares) * people).astype(int)
     people_at_levels = np.diff(ends, prepend=0)
-    return check.epsilon(np.repeat(levels, people_at_levels), people)
+    return np.repeat(levels, people_at_levels)
 
 
 def _budgets_in_settings(model: Any, people: int) -> Any:

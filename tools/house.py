@@ -11,7 +11,8 @@ from reading import GENERATED, code, table
 
 #: floor -> what it is for, and the folders and modules that stand on it
 FLOORS = {
-    8: ("what pages need", "pages"),
+    9: ("what pages need", "pages"),
+    8: ("plan", "plan"),
     7: ("attack, rehearse, publish", "audit rehearsal inference publish"),
     6: (
         "mechanisms",

@@ -306,6 +306,8 @@ def api(pages: dict[str, Page]) -> str:
     parts = [
         "# The package\n",
         "## Which one do I need?\n",
+        "{py:obj}`plan <pdpbook.plan.plan>` says from public numbers alone which of them to "
+        "publish, or that a private mean is better. "
         "{py:obj}`rehearse <pdpbook.rehearsal.rehearse>` says before anybody's data are read what "
         "error to expect. {doc}`../synthesis/your_data` goes the whole way.\n",
         choice(),

@@ -1,0 +1,525 @@
+"""Which mechanism with which penalty, or none: a decision from public numbers alone.
+
+Nothing here reads a table: all candidates are rehearsed on the same invented people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdpbook import Floats, check
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.rehearsal import (
+    MOST_ROWS,
+    Estimate,
+    Rehearsal,
+    budgets_at_levels,
+    budgets_of_people,
+    rehearse,
+)
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.user_level import WeightedGradientDescent
+
+if TYPE_CHECKING:
+    from pdpbook.datasets import PublicSchema
+
+__all__ = ["Candidate", "ReleasePlan", "plan"]
+
+PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
+NEIGHBORS = ("replace-one", "add-remove")
+LEAST_GAIN = 0.05  # of the square of a private constant's error: rehearsals see no smaller one
+MOST_LOSS = 0.05  # of the variance of the label, where a guess is wrong
+TRIAL_REPEATS = 2  # for all candidates, before the best ones are rehearsed for good
+SHORTLIST = 8  # how many are
+ROWS_OF_REPEATS = 100_000  # about as many are invented for one of them
+FEWEST_REPEATS, MOST_REPEATS = 5, 12
+SHOWN = 6  # candidates in the words of a plan
+
+RELEASED = "Whoever computes a guess from the secret table has released it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A mechanism with its penalty, and what rehearsals say of it.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted, with the public bounds.
+    rehearsal : Rehearsal
+        If the guesses are right.
+    losses : dict of str to float
+        For each wrong guess by how much it is worse than a private constant, as a share of the
+        variance of the label; empty where it was not rehearsed for them.
+    why_not : str
+        Why it is not the one that is taken; "" if it is.
+    """
+
+    estimator: Any
+    rehearsal: Rehearsal
+    losses: Mapping[str, float] = field(default_factory=dict)
+    why_not: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """What to publish, from public numbers alone; see `plan`.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        What to fit, not fitted yet: a regression, or the private mean. None where nothing can be
+        published.
+    rehearsal : Rehearsal or None
+        The expected error of `estimator`, with its components.
+    constant : Estimate
+        Error of a private mean with the same budgets.
+    candidates : tuple of Candidate
+        All of them: the eight of the shortlist, the smallest error first; then the others, the
+        refused ones last.
+    verdict : str
+        Yes or no, and why.
+    guesses : dict of str to float
+        Public inputs: guesses and margins. They belong to whatever is said of the release.
+    people : int
+        Number of people; of users, where users have several rows.
+    excluded : int
+        People who have no budget, or one so small that it would cost all others.
+    notes : tuple of str
+        What else to know, if the penalty is the last of the grid, or if users have several rows.
+    """
+
+    estimator: Any
+    rehearsal: Rehearsal | None
+    constant: Estimate
+    candidates: tuple[Candidate, ...]
+    verdict: str
+    guesses: Mapping[str, float]
+    people: int
+    excluded: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_yes(self) -> bool:
+        """Whether a regression is recommended, and not the private mean."""
+        return self.verdict.startswith("Yes")
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a row for each candidate, in order: ``pandas.DataFrame(plan.table())``."""
+        return [
+            {
+                "model": one.rehearsal.model,
+                "error": one.rehearsal.error.value,
+                "se": one.rehearsal.error.se,
+                "gap": one.rehearsal.gap.value,
+                "gap_se": one.rehearsal.gap.se,
+                "losses": dict(one.losses),
+                "why_not": one.why_not,
+            }
+            for one in self.candidates
+        ]
+
+    def __str__(self) -> str:
+        lines = [self.verdict, *self.notes]
+        lines.append(f"Left out: {self.excluded:,} of {self.people:,} people.")
+        guesses = ", ".join(f"{name} = {value:.10g}" for name, value in self.guesses.items())
+        lines.append(f"Public guesses: {guesses}. {RELEASED}")
+        if self.rehearsal is not None:
+            lines += ["", str(self.rehearsal), "", "candidates, root mean square error"]
+        for one in self.candidates[:SHOWN]:
+            error = one.rehearsal.error.value
+            lines.append(f"  {one.rehearsal.model:40}{error:>10.3g}  {one.why_not}".rstrip())
+        return "\n".join(lines)
+
+
+def plan(
+    people: int,
+    columns: int | PublicSchema,
+    *,
+    epsilon: Any,
+    y_mean: float,
+    y_sd: float,
+    r2: float,
+    bounds: Any = None,
+    y_bounds: Any = None,
+    rows_per_user: Any = None,
+    delta: float = 0.0,
+    neighbors: str | Sequence[str] = "replace-one",
+    sd_factor: float = 2.0,
+    r2_margin: float = 0.2,
+    mean_margin: float = 0.5,
+) -> ReleasePlan:
+    """Return which mechanism to fit with which penalty, or to publish the private mean instead.
+
+    Everything is decided from public numbers. Each candidate, a mechanism with a penalty from 1e-4
+    to 1, is rehearsed on the same people, invented from the guesses (`rehearse`): all of them
+    twice, the eight with the smallest errors 5 to 12 times. Of these eight:
+
+    1. A candidate counts only if its error is below that of a private constant by more than two
+       standard errors, and its square by more than 0.05 of it: invented people are not yours, and
+       a rehearsal cannot promise less.
+    2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, where
+       columns explain `r2_margin` less, and where the mean of the labels is farther from the middle
+       of `y_bounds`, to which penalties pull, by `mean_margin` times the spread: one at a time. If
+       it would then be worse than a private constant by more than 0.05 of the variance of the
+       label, it does not count. (Errors the other way make a plan too careful.)
+    3. Of those that count the smallest error wins. If none does, the verdict is no: publish the
+       private mean.
+
+    So a plan gives gains away that hang on the guesses. Whoever knows them well, from the same
+    survey of last year, passes smaller margins, down to 1, 0 and 0.
+
+    The candidates keep pure promises against replacing a record: `ObjectivePerturbation`,
+    `PDPRidge` with the Huber loss, and `SufficientStatisticsRidge` with centered sums. With a
+    `delta` they are those with a failure probability, and `AdaSSP` joins if "add-remove" is among
+    the `neighbors`: its promise is against adding or removing a person, the weaker one.
+
+    With `rows_per_user` people are users, and all rows of a user are replaced at once. The
+    candidates are then fitted to one row of each user, drawn at random before anybody looks, so
+    that their promise is to users. With a `delta` `WeightedGradientDescent` on all rows joins.
+
+    Parameters
+    ----------
+    people : int
+        Number of people, or of users, at least 2.
+    columns : int or PublicSchema
+        Number of columns; or the schema, with bounds and lists of words.
+    epsilon : float, array_like of shape (people,), or mapping
+        Budgets, or the share of the people at each level: ``{0.1: 0.5, 1.0: 0.5}``. The estimator
+        has them as its setting; of a mapping, since it does not say whose is which, the smallest
+        one, so that who forgets to pass budgets to `fit` overspends nobody's.
+    y_mean, y_sd, r2 : float
+        Guesses of mean and standard deviation of the label, and of the share of its variance that
+        least squares would explain. They are public inputs: whoever computes them from the secret
+        table has released them.
+    bounds, y_bounds : array_like, optional
+        Public bounds, by default those of the schema; needed without one. Records are clipped to
+        them.
+    rows_per_user : int or array_like of shape (people,), optional
+        Number of rows of each user.
+    delta : float, in [0, 1), default 0.0
+    neighbors : str or sequence of str, default "replace-one"
+        Which neighbors are accepted: "replace-one", and "add-remove" if it is named, too.
+    sd_factor : float, at least 1, default 2.0
+        By what factor the spread of the labels may be smaller than guessed.
+    r2_margin : float, in [0, 1], default 0.2
+        By how much `r2` may be too large.
+    mean_margin : float, at least 0, default 0.5
+        By how many guessed spreads `y_mean` may be too near to the middle of `y_bounds`.
+
+    Returns
+    -------
+    ReleasePlan
+        A penalty that cannot be fitted is a row of its candidates which says why.
+
+    Raises
+    ------
+    TypeError
+        For a table: a plan takes none.
+    ValueError
+        For guesses that no data have, or budgets below 0.
+
+    Notes
+    -----
+    Deterministic: seeds are fixed. With 12 columns about 20 seconds for 40,000 people. Chapter
+    *synthesis/your_data*.
+
+    Examples
+    --------
+    >>> days = dict(columns=3, bounds=(0, 100), y_bounds=(0, 60), y_mean=8, y_sd=8, r2=0.4)
+    >>> no = plan(100, epsilon=0.1, **days)
+    >>> no.is_yes, no.estimator
+    (False, PersonalizedMean(clip=True, epsilon=0.1, y_bounds=(0.0, 60.0)))
+    """
+    _refuse_tables(0, people=people, columns=columns, y_mean=y_mean, y_sd=y_sd, r2=r2)
+    _refuse_tables(1, epsilon=epsilon, y_bounds=y_bounds)
+    _refuse_tables(2, bounds=bounds)
+    columns_bounds, label_bounds = _public_bounds(columns, bounds, y_bounds)
+    delta = check.delta(delta, zero=True)
+    accepted = _accepted(neighbors, delta)
+    guesses = {"y_mean": y_mean, "y_sd": y_sd, "r2": r2}
+    margins = {"sd_factor": sd_factor, "r2_margin": r2_margin, "mean_margin": mean_margin}
+    _check_margins(**margins)
+    rows = _rows_of_users(rows_per_user, people)
+    stage = _Stage(people, columns, columns_bounds, label_bounds, rows)
+
+    nobody = _nobody(epsilon, people)
+    settings: dict[str, Any] = {"y_bounds": label_bounds, "clip": True}
+    settings["epsilon"] = 1.0 if nobody else _setting(epsilon)
+    mean = PersonalizedMean(**settings)
+    # guesses are refused in any case, so the mean is rehearsed even if nobody takes part
+    of_mean = stage.rehearse(mean, 1.0 if nobody else epsilon, guesses)
+    facts: dict[str, Any] = {
+        "people": people,
+        "guesses": guesses | margins,
+    }
+    if nobody or of_mean.refused:
+        return ReleasePlan(
+            **facts,
+            estimator=None,
+            rehearsal=None,
+            constant=Estimate(np.nan, np.nan),
+            candidates=(),
+            verdict=f"No: nothing can be published. {nobody or of_mean.refused}",
+            excluded=people,
+        )
+
+    wrong = _wrong_guesses(guesses, label_bounds, **margins)
+    settings |= {"bounds": columns_bounds, "fit_intercept": True}
+    trials = []
+    for model in _models(settings, delta, accepted, rows):
+        rehearsal = stage.rehearse(model, epsilon, guesses, TRIAL_REPEATS)
+        trials.append(Candidate(estimator=model, rehearsal=rehearsal))
+    trials.sort(key=_error)
+    shortlist = []
+    for one in trials[:SHORTLIST]:
+        rehearsal = stage.rehearse(one.estimator, epsilon, guesses)
+        shortlist.append(replace(one, rehearsal=rehearsal))
+    shortlist.sort(key=_error)
+    others = [replace(one, why_not=_why_no_more(one)) for one in trials[SHORTLIST:]]
+    candidates = (*_with_reasons(shortlist, stage, epsilon, wrong), *others)
+
+    chosen = next((one for one in candidates if not one.why_not), None)
+    if chosen is None:
+        estimator, rehearsal = mean, of_mean
+        best = candidates[0]
+        verdict = f"No: publish the private mean. The smallest error, {best.rehearsal.model}: "
+        verdict += f"{best.why_not}."
+    else:
+        estimator, rehearsal = chosen.estimator, chosen.rehearsal
+        verdict = f"Yes: publish {rehearsal.model}. {rehearsal.verdict}"
+    return ReleasePlan(
+        **facts,
+        estimator=estimator,
+        rehearsal=rehearsal,
+        constant=of_mean.constant,
+        candidates=candidates,
+        verdict=verdict,
+        excluded=_excluded(estimator, epsilon, people, len(columns_bounds)),
+        notes=tuple(_notes(estimator, rows)),
+    )
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Where all candidates are rehearsed: the public facts, with the same invented people."""
+
+    people: int
+    columns: Any
+    bounds: Floats
+    y_bounds: tuple[float, float]
+    rows: Any  #: number of rows of each user, or None
+
+    def rehearse(
+        self, model: Any, epsilon: Any, guesses: Mapping[str, Any], repeats: int | None = None
+    ) -> Rehearsal:
+        """Return the rehearsal of a model; the seed is fixed."""
+        of_users = isinstance(model, WeightedGradientDescent)
+        if repeats is None:
+            wanted = ROWS_OF_REPEATS // self.people
+            repeats = max(FEWEST_REPEATS, min(wanted, MOST_REPEATS))
+        return rehearse(
+            model,
+            self.people,
+            self.columns,
+            epsilon=epsilon,
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            rows_per_user=self.rows if of_users else None,
+            repeats=repeats,
+            **guesses,
+        )
+
+
+def _models(settings: dict[str, Any], delta: float, accepted: set[str], rows: Any) -> Iterator[Any]:
+    """Yield the estimators that are rehearsed, unfitted."""
+    noise = {"noise": "gaussian", "delta": delta} if delta else {"noise": "laplace"}
+    for lam in PENALTIES:
+        yield ObjectivePerturbation(lam, delta=delta, **settings)
+        yield PDPRidge(lam, delta=delta, loss="huber", **settings)
+        yield SufficientStatisticsRidge(lam, centered=True, **noise, **settings)
+    if "add-remove" in accepted:
+        yield AdaSSP(delta=delta, **settings)
+    if delta and rows is not None and rows.sum() <= MOST_ROWS:
+        yield WeightedGradientDescent(delta=delta, **settings)
+
+
+def _error(one: Candidate) -> float:
+    return one.rehearsal.error.value
+
+
+def _gain(rehearsal: Rehearsal) -> float:
+    """Return by how much the square of the error is smaller, as a share of a constant's."""
+    return 1 - (rehearsal.error.value / rehearsal.constant.value) ** 2
+
+
+def _why_no_more(one: Candidate) -> str:
+    """Return why a candidate is not on the shortlist."""
+    return one.rehearsal.refused or "a larger error in a short rehearsal"
+
+
+def _with_reasons(
+    shortlist: Sequence[Candidate],
+    stage: _Stage,
+    epsilon: Any,
+    wrong: Mapping[str, Mapping[str, Any]],
+) -> Iterator[Candidate]:
+    """Yield the shortlist, with the reason why a candidate is not taken, and none for one."""
+    is_open = True  # none is taken yet
+    for one in shortlist:
+        reason, losses = "", {}
+        if one.rehearsal.refused:
+            reason = one.rehearsal.refused
+        elif not one.rehearsal.better:
+            reason = "not clearly better than a private constant"
+        elif _gain(one.rehearsal) < LEAST_GAIN:
+            reason = "hardly better than a private constant"
+        elif not is_open:
+            reason = "a larger error"
+        else:
+            losses = _losses(one, stage, epsilon, wrong)
+            words, most = max(losses.items(), key=lambda item: item[1], default=("", 0.0))
+            if most > MOST_LOSS:
+                reason = f"{words} it is worse than a constant, by {most:.2g} of the variance"
+        is_open = is_open and bool(reason)
+        yield replace(one, losses=losses, why_not=reason)
+
+
+def _losses(
+    one: Candidate, stage: _Stage, epsilon: Any, wrong: Mapping[str, Mapping[str, Any]]
+) -> dict[str, float]:
+    """Return by how much a candidate is worse than a constant under each wrong guess."""
+    losses = {}
+    for words, guesses in wrong.items():
+        try:
+            found = stage.rehearse(one.estimator, epsilon, guesses)
+        except ValueError:  # no labels are like that, so the guess cannot be wrong in this way
+            continue
+        excess = found.error.value**2 - found.constant.value**2
+        losses[words] = float(excess / guesses["y_sd"] ** 2)
+    return losses
+
+
+def _check_margins(sd_factor: Any, r2_margin: Any, mean_margin: Any) -> None:
+    """Raise if a margin says nothing."""
+    if check.number(sd_factor, "sd_factor") < 1:
+        raise ValueError(f"sd_factor must be at least 1; got {sd_factor:g}")
+    if check.single(check.nonnegative(r2_margin, "r2_margin"), "r2_margin") > 1:
+        raise ValueError(f"r2_margin must be at most 1; got {r2_margin:g}")
+    check.single(check.nonnegative(mean_margin, "mean_margin"), "mean_margin")
+
+
+def _wrong_guesses(
+    guesses: dict[str, Any],
+    y_bounds: tuple[float, float],
+    sd_factor: float,
+    r2_margin: float,
+    mean_margin: float,
+) -> dict[str, dict[str, Any]]:
+    """Return the guesses that are feared, by the words for them."""
+    wrong = {}
+    if sd_factor > 1:
+        smaller = {"y_sd": guesses["y_sd"] / sd_factor}
+        wrong[f"if labels spread {sd_factor:g} times less,"] = guesses | smaller
+    if r2_margin > 0:
+        smaller = {"r2": max(guesses["r2"] - r2_margin, 0.0)}
+        wrong[f"if r2 is {smaller['r2']:g},"] = guesses | smaller
+    if mean_margin > 0:
+        away = 1 if guesses["y_mean"] >= np.mean(y_bounds) else -1
+        mean = guesses["y_mean"] + away * mean_margin * guesses["y_sd"]
+        wrong[f"if the mean is {mean:g},"] = guesses | {"y_mean": mean}
+    return wrong
+
+
+def _notes(estimator: Any, rows: Any) -> Iterator[str]:
+    """Yield what else to know of a plan."""
+    if rows is not None and not isinstance(estimator, WeightedGradientDescent):
+        yield "Draw one row of each user at random, before anybody looks, and fit to these rows."
+    lam = getattr(estimator, "lam", None)
+    if lam == PENALTIES[0]:
+        yield "The penalty is the smallest that was tried: a smaller one may be better."
+    if lam == PENALTIES[-1]:
+        yield "The penalty is the largest that was tried: a larger one may be better."
+
+
+def _nobody(epsilon: Any, people: Any) -> str:
+    """Return why nobody takes part, or ""."""
+    people = check.count(people, "people", minimum=2)
+    if isinstance(epsilon, Mapping):
+        budgets = budgets_at_levels(epsilon, people)
+    else:
+        budgets = check.nonnegative(epsilon, "epsilon")
+    return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
+
+
+def _setting(epsilon: Any) -> Any:
+    """Return the budgets that an estimator has as its setting."""
+    return min(epsilon) if isinstance(epsilon, Mapping) else epsilon
+
+
+def _excluded(estimator: Any, epsilon: Any, people: int, columns: int) -> int:
+    """Return how many people take no part: without a budget, or with one that costs all others."""
+    budgets = np.broadcast_to(budgets_of_people(epsilon, people), people)
+    if hasattr(estimator, "drop_costly_budgets"):
+        budgets = estimator.drop_costly_budgets(budgets, columns + 1)  # the constant counts
+    return int(np.sum(budgets == 0))
+
+
+# --- reading the public numbers ------------------------------------------------------------------
+
+
+def _refuse_tables(dimensions: int, **values: Any) -> None:
+    """Raise if an argument is a data frame, or an array of more dimensions than this."""
+    for name, value in values.items():
+        is_frame = hasattr(value, "iloc") and np.ndim(value) == 2
+        if is_frame or np.ndim(value) > dimensions:
+            raise TypeError(
+                f"{name} must be public, never a table: a plan on private records would be a "
+                f"release without noise; got {type(value).__name__}"
+            )
+
+
+def _public_bounds(columns: Any, bounds: Any, y_bounds: Any) -> tuple[Floats, tuple[float, float]]:
+    """Return the bounds of the columns, shape (d, 2), and of the label."""
+    is_schema = hasattr(columns, "label")
+    if bounds is None and is_schema:
+        bounds = columns.bounds
+    if y_bounds is None and is_schema:
+        y_bounds = columns.columns.get(columns.label)
+    if bounds is None:
+        raise ValueError("bounds must be given with a number of columns; a schema has them")
+    if y_bounds is None:
+        raise ValueError("y_bounds must be given; only a schema with a label has them")
+    d = len(columns.names) if is_schema else check.count(columns, "columns")
+    low_high = np.column_stack(check.bounds(bounds, "bounds", d))
+    return low_high, check.bounds(y_bounds, "y_bounds")
+
+
+def _accepted(neighbors: Any, delta: float) -> set[str]:
+    """Return the neighbors that the caller accepts."""
+    accepted = {neighbors} if isinstance(neighbors, str) else set(neighbors)
+    for name in accepted:
+        check.choice(name, "neighbors", NEIGHBORS)
+    if "replace-one" not in accepted:
+        raise ValueError("neighbors must hold 'replace-one': a private constant needs them")
+    if "add-remove" in accepted and delta == 0:
+        raise ValueError("delta must be above 0 with neighbors 'add-remove': AdaSSP needs it")
+    return accepted
+
+
+def _rows_of_users(rows_per_user: Any, people: Any) -> Any:
+    """Return the number of rows of each user, shape (people,), or None."""
+    if rows_per_user is None:
+        return None
+    if np.shape(rows_per_user) not in ((), (people,)):
+        raise ValueError(
+            f"rows_per_user must be one number, or one for each of {people} users; got shape "
+            f"{np.shape(rows_per_user)}"
+        )
+    numbers = np.broadcast_to(rows_per_user, people)
+    return np.array([check.count(number, "rows_per_user") for number in numbers])

@@ -1,0 +1,390 @@
+"""Plans: one decision from public numbers, no table, and no where no is the answer."""
+
+import pickle
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from pdpbook import plan as module
+from pdpbook.datasets import PublicSchema
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.plan import plan
+from pdpbook.rehearsal import rehearse
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.user_level import WeightedGradientDescent
+
+GUESSES = {"y_mean": 0.5, "y_sd": 0.2, "r2": 0.6}
+PUBLIC = {"columns": 2, "bounds": (0, 1), "y_bounds": (0, 1)}
+SURE = {"sd_factor": 1, "r2_margin": 0, "mean_margin": 0}
+LADDER = (30, 100, 300, 1000, 3000)
+
+
+@lru_cache
+def planned(people, epsilon=1.0, **other):
+    return plan(people, epsilon=epsilon, **(GUESSES | PUBLIC | other))
+
+
+@pytest.fixture
+def three_penalties(monkeypatch):
+    monkeypatch.setattr(module, "PENALTIES", (1e-4, 0.01, 1.0))
+
+
+def parameters(model):
+    """Settings that can be compared."""
+    return {name: np.array(value).tolist() for name, value in model.get_params().items()}
+
+
+# --- the decision --------------------------------------------------------------------------------
+
+
+def test_the_choice_has_the_smallest_error_of_all_that_count():
+    found = planned(1000)
+    errors = [one.rehearsal.error.value for one in found.candidates[: module.SHORTLIST]]
+    assert errors == sorted(errors)
+    (chosen,) = [one for one in found.candidates if not one.why_not]
+    assert chosen.estimator is found.estimator
+    assert chosen.rehearsal is found.rehearsal
+    for one in found.candidates[: module.SHORTLIST]:
+        if one.rehearsal.error.value < chosen.rehearsal.error.value:
+            assert max(one.losses.values()) > module.MOST_LOSS
+            assert "it is worse than a constant, by" in one.why_not
+    assert max(chosen.losses.values()) <= module.MOST_LOSS
+    assert len(chosen.losses) == 3
+
+
+def test_with_sure_guesses_the_choice_has_the_smallest_error():
+    found = planned(1000, **SURE)
+    assert found.estimator is found.candidates[0].estimator
+    assert found.candidates[0].losses == {}
+
+
+def test_every_mechanism_is_tried_with_every_penalty():
+    found = {(type(one.estimator), one.estimator.lam) for one in planned(1000).candidates}
+    kinds = ObjectivePerturbation, PDPRidge, SufficientStatisticsRidge
+    assert found == {(kind, lam) for kind in kinds for lam in module.PENALTIES}
+
+
+def test_a_row_is_what_rehearse_says_of_the_same_model():
+    found = planned(1000)
+    again = rehearse(
+        found.estimator, 1000, 2, epsilon=1.0, bounds=(0, 1), y_bounds=(0, 1), repeats=12, **GUESSES
+    )
+    assert again == found.rehearsal
+
+
+def test_all_candidates_are_rehearsed_on_the_same_people():
+    fitted = [one.rehearsal for one in planned(1000).candidates[: module.SHORTLIST]]
+    assert len({one.finite_sample for one in fitted}) == 1
+    assert len({one.constant for one in fitted}) == 1
+
+
+def test_a_loss_is_of_the_variance_under_the_wrong_guess():
+    found = planned(1000)
+    (chosen,) = [one for one in found.candidates if not one.why_not]
+    for words, wrong in (
+        ("if labels spread 2 times less,", {"y_sd": 0.1}),
+        ("if r2 is 0.4,", {"r2": 0.4}),
+        ("if the mean is 0.6,", {"y_mean": 0.6}),
+    ):
+        guesses = GUESSES | wrong
+        again = rehearse(found.estimator, 1000, 2, bounds=(0, 1), repeats=12, **guesses)
+        excess = again.error.value**2 - again.constant.value**2
+        assert np.isclose(chosen.losses[words], excess / guesses["y_sd"] ** 2, rtol=1e-12)
+
+
+def test_a_plan_is_the_same_each_time(three_penalties):
+    one, two = (plan(300, epsilon=1.0, **GUESSES, **PUBLIC) for _ in range(2))
+    assert str(one) == str(two)
+    assert one.table() == two.table()
+
+
+@pytest.mark.parametrize(("people", "epsilon"), [(30, 1.0), (1000, 0.01), (2, 1e-6)])
+def test_few_people_or_tiny_budgets_get_a_no(people, epsilon):
+    found = planned(people, epsilon)
+    assert not found.is_yes
+    assert found.verdict.startswith("No: publish the private mean.")
+    assert isinstance(found.estimator, PersonalizedMean)
+    assert found.rehearsal.model == "PersonalizedMean"
+    assert all(one.why_not for one in found.candidates)
+
+
+def test_more_people_never_turn_a_yes_into_a_no():
+    answers = [planned(people).is_yes for people in LADDER]
+    assert answers == sorted(answers)
+    assert set(answers) == {False, True}
+
+
+def test_larger_budgets_never_turn_a_yes_into_a_no():
+    answers = [planned(300, epsilon).is_yes for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    assert answers == sorted(answers)
+    assert set(answers) == {False, True}
+
+
+def test_no_column_explains_anything_so_the_mean_is_published():
+    assert not planned(3000, r2=0.0).is_yes
+
+
+def test_doubts_turn_a_yes_that_hangs_on_the_guesses_into_a_no():
+    narrow = {"y_sd": 0.08, "r2": 0.5}
+    doubted, sure = planned(700, **narrow, sd_factor=8), planned(700, **narrow, **SURE)
+    assert sure.is_yes
+    assert not doubted.is_yes
+    best = doubted.candidates[0]
+    assert best.rehearsal == sure.rehearsal
+    assert best.losses["if labels spread 8 times less,"] > module.MOST_LOSS
+    assert best.why_not in doubted.verdict
+
+
+def test_a_gain_too_small_for_a_rehearsal_to_see_is_a_no(monkeypatch):
+    found = planned(1000)
+    assert found.is_yes
+    gain = module._gain(found.rehearsal)
+    monkeypatch.setattr(module, "LEAST_GAIN", gain + 1e-9)
+    again = plan(1000, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert not again.is_yes
+    assert again.candidates[0].why_not == "hardly better than a private constant"
+
+
+def test_only_the_shortlist_is_doubted_and_nobody_undoubted_is_taken(monkeypatch):
+    monkeypatch.setattr(module, "MOST_LOSS", -10.0)  # nothing is safe
+    found = plan(1000, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert not found.is_yes
+    assert {bool(one.losses) for one in found.candidates[module.SHORTLIST :]} == {False}
+    assert all(one.why_not for one in found.candidates)
+
+
+# --- penalties that cannot be fitted, and ends of the grid ---------------------------------------
+
+
+def test_a_penalty_that_cannot_be_fitted_is_a_row_that_says_why():
+    found = planned(300)
+    refused = [one for one in found.candidates if one.rehearsal.refused]
+    assert {one.estimator.lam for one in refused} == {1e-4, 3e-4, 1e-3, 3e-3, 0.01}
+    assert {type(one.estimator) for one in refused} == {ObjectivePerturbation}
+    assert found.candidates[-len(refused) :] == tuple(refused)
+    for one in refused:
+        assert one.why_not.startswith("epsilon must sum to more than d / lam")
+
+
+def test_if_no_penalty_can_be_fitted_the_mean_is_published(monkeypatch):
+    monkeypatch.setattr(module, "PENALTIES", (1e-300,))
+    monkeypatch.setattr(
+        module, "_models", lambda settings, *_: iter([ObjectivePerturbation(1e-300, **settings)])
+    )
+    found = plan(300, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert isinstance(found.estimator, PersonalizedMean)
+    assert "lam" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("penalties", "word"), [((0.03, 10.0), "smallest"), ((1e-5, 0.03), "largest")]
+)
+def test_a_winner_at_an_end_of_the_grid_is_told(monkeypatch, penalties, word):
+    monkeypatch.setattr(module, "PENALTIES", penalties)
+    found = plan(1000, epsilon=1.0, **GUESSES, **PUBLIC, **SURE)
+    assert found.estimator.lam == 0.03
+    assert f"The penalty is the {word} that was tried" in str(found)
+
+
+def test_a_winner_inside_the_grid_needs_no_note():
+    assert planned(1000).notes == ()
+
+
+# --- the estimator -------------------------------------------------------------------------------
+
+
+def test_the_estimator_is_ready_to_fit():
+    found = planned(1000)
+    model = found.estimator
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    assert np.array_equal(model.bounds, [[0, 1], [0, 1]])
+    assert (model.y_bounds, model.clip, model.fit_intercept) == ((0, 1), True, True)
+    assert (model.epsilon, model.random_state) == (1.0, None)
+    rng = np.random.default_rng(1)
+    X = rng.random((1000, 2))
+    y = 0.5 + 0.5 * (X[:, 0] - X[:, 1]) + rng.normal(0, 0.1, 1000)  # some lie outside
+    assert clone(model).fit(X, y).score(X, y.clip(0, 1)) > 0
+
+
+def test_a_schema_gives_bounds_words_and_the_label():
+    columns = {"age": (18, 98), "ward": ["a", "b", "c"], "days": (0, 60)}
+    schema = PublicSchema(columns, label="days")
+    found = plan(300, schema, epsilon=1.0, y_mean=8, y_sd=8, r2=0.3)
+    assert found.rehearsal.columns == 3
+    assert found.candidates[0].estimator.y_bounds == (0, 60)
+    assert np.array_equal(found.candidates[0].estimator.bounds, schema.bounds)
+
+
+def test_shares_of_people_at_levels_set_the_smallest_budget(three_penalties):
+    found = plan(300, epsilon={0.5: 0.5, 2.0: 0.5}, **GUESSES, **PUBLIC)
+    assert found.estimator.epsilon == 0.5
+    nobody_asked = plan(300, epsilon={0.0: 0.5, 2.0: 0.5}, **GUESSES, **PUBLIC)
+    assert nobody_asked.excluded == 150
+    with pytest.raises(ValueError, match="epsilon must be"):
+        nobody_asked.estimator.fit(np.zeros((10, 2)), np.zeros(10))  # without their budgets
+
+
+def test_who_is_left_out_is_counted(monkeypatch):
+    def only_objective(settings, *_):
+        yield ObjectivePerturbation(0.03, **settings)
+
+    monkeypatch.setattr(module, "_models", only_objective)
+    epsilon = np.repeat([0.0, 1e-9, 2.0], [10, 5, 985])
+    found = plan(1000, epsilon=epsilon, **GUESSES, **PUBLIC, **SURE)
+    assert isinstance(found.estimator, ObjectivePerturbation)
+    assert found.excluded == 15  # five would cost all others too much
+    assert "Left out: 15 of 1,000 people." in str(found)
+
+
+@pytest.mark.parametrize(
+    "epsilon", [0.0, np.zeros(300), {0.0: 1.0}, {0.0: 1.0, 1.0: 0.0}, {0.0: 0.999, 1.0: 0.001}]
+)
+def test_budgets_that_leave_nobody_get_a_no_with_its_reason(epsilon):
+    found = plan(300, epsilon=epsilon, **GUESSES, **PUBLIC)
+    assert not found.is_yes
+    assert found.estimator is None
+    assert found.rehearsal is None
+    assert found.excluded == 300
+    assert "so nobody takes part" in str(found)
+
+
+# --- guesses and margins -------------------------------------------------------------------------
+
+
+def test_guesses_stand_in_the_words_and_in_an_attribute():
+    found = planned(1000)
+    margins = {"sd_factor": 2.0, "r2_margin": 0.2, "mean_margin": 0.5}
+    assert found.guesses == GUESSES | margins
+    words = str(found)
+    for name, value in (GUESSES | margins).items():
+        assert f"{name} = {value:g}" in words
+    assert "Whoever computes a guess from the secret table has released it." in words
+    assert pickle.loads(pickle.dumps(found)).guesses == found.guesses
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.0])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"y_mean": 1.5}, "y_mean must lie inside y_bounds"),
+        ({"y_sd": 0.6}, "y_sd must be above 0 and below"),
+        ({"y_sd": 0.0}, "y_sd must be above 0"),
+        ({"r2": 1.0}, "r2 must be at least 0 and below 1"),
+        ({"r2": np.nan}, "r2 must be finite"),
+        ({"sd_factor": 0.5}, "sd_factor must be at least 1"),
+        ({"r2_margin": 1.5}, "r2_margin must be"),
+        ({"mean_margin": -1.0}, "mean_margin must be"),
+        ({"delta": 1.0}, "delta must be at least 0 and below 1"),
+        ({"neighbors": "user"}, "neighbors must be one of"),
+        ({"neighbors": "add-remove", "delta": 1e-6}, "neighbors must hold 'replace-one'"),
+        ({"neighbors": module.NEIGHBORS}, "delta must be above 0"),
+        ({"bounds": None}, "bounds must be given"),
+        ({"y_bounds": None}, "y_bounds must be given"),
+        ({"bounds": (1, 0)}, "bounds must have low < high"),
+        ({"rows_per_user": [1, 2]}, "rows_per_user must be one number"),
+        ({"rows_per_user": 0}, "rows_per_user must be at least 1"),
+        ({"people": 1}, "people must be at least 2"),
+    ],
+)
+def test_what_is_impossible_is_refused(epsilon, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        plan(**({"people": 300, "epsilon": epsilon} | GUESSES | PUBLIC | wrong))
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, np.nan, [-1.0] * 300, {-1.0: 1.0}])
+def test_budgets_below_zero_are_refused(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be"):
+        plan(300, epsilon=epsilon, **GUESSES, **PUBLIC)
+
+
+FRAME = pd.DataFrame({"a": [0.1, 0.2], "y": [0.3, 0.4]})
+
+
+@pytest.mark.parametrize(
+    "name", ["people", "columns", "epsilon", "bounds", "y_bounds", "y_mean", "y_sd", "r2"]
+)
+@pytest.mark.parametrize("table", [FRAME, FRAME.to_numpy()], ids=["frame", "array"])
+def test_a_table_is_refused(name, table):
+    if name == "bounds" and isinstance(table, np.ndarray):
+        table = np.zeros((300, 2))  # two columns of a table, and no pair for each of two columns
+    with pytest.raises((TypeError, ValueError), match=f"^{name} must be") as refused:
+        plan(**({"people": 300, "epsilon": 1.0} | GUESSES | PUBLIC | {name: table}))
+    if name != "bounds" or isinstance(table, pd.DataFrame):
+        assert "never a table" in str(refused.value)
+        assert refused.type is TypeError
+
+
+# --- with a delta, and with users ----------------------------------------------------------------
+
+
+def kinds(found):
+    return {type(one.estimator) for one in found.candidates}
+
+
+def test_a_delta_is_used_only_where_it_is_passed(three_penalties):
+    pure = plan(300, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert all(one.estimator.delta == 0 for one in pure.candidates)
+    assert AdaSSP not in kinds(pure)
+    accepted = plan(300, epsilon=1.0, delta=1e-6, neighbors=module.NEIGHBORS, **GUESSES, **PUBLIC)
+    assert all(one.estimator.delta == 1e-6 for one in accepted.candidates)
+    assert AdaSSP in kinds(accepted)
+    only_delta = plan(300, epsilon=1.0, delta=1e-6, **GUESSES, **PUBLIC)
+    assert AdaSSP not in kinds(only_delta)
+    (noises,) = {
+        one.estimator.noise
+        for one in only_delta.candidates
+        if isinstance(one.estimator, SufficientStatisticsRidge)
+    }
+    assert noises == "gaussian"
+
+
+def test_users_give_one_row_each(three_penalties):
+    users = plan(300, epsilon=1.0, rows_per_user=5, **GUESSES, **PUBLIC)
+    people = plan(300, epsilon=1.0, **GUESSES, **PUBLIC)
+    assert users.table() == people.table()
+    assert "Draw one row of each user at random" in str(users)
+    assert "Draw" not in str(people)
+
+
+def test_with_a_delta_a_mechanism_for_users_joins(three_penalties, monkeypatch):
+    monkeypatch.setattr(module, "MOST_REPEATS", 5)
+    more = {"rows_per_user": np.repeat([1, 3], 100), "delta": 1e-6}
+    found = plan(200, epsilon=1.0, **more, **GUESSES, **PUBLIC)
+    assert WeightedGradientDescent in kinds(found)
+    assert all(one.rehearsal.refused == "" or one.why_not for one in found.candidates)
+
+
+# --- planted bugs --------------------------------------------------------------------------------
+
+
+def test_a_plan_that_forgets_to_sort_is_noticed(monkeypatch):
+    reasons = module._with_reasons
+    monkeypatch.setattr(module, "_with_reasons", lambda one, *more: reasons(one[::-1], *more))
+    found = plan(300, epsilon=1.0, **GUESSES, **PUBLIC)
+    errors = [one.rehearsal.error.value for one in found.candidates[: module.SHORTLIST]]
+    assert errors != sorted(errors)
+
+
+def test_a_plan_that_trusts_its_guesses_is_noticed(monkeypatch):
+    monkeypatch.setattr(module, "_losses", lambda *_: {"nothing is feared": 0.0})
+    narrow = GUESSES | {"y_sd": 0.08, "r2": 0.5}
+    assert plan(700, epsilon=1.0, sd_factor=8, **narrow, **PUBLIC).is_yes  # doubts say no
+
+
+def test_a_plan_that_takes_noise_for_a_gain_is_noticed(monkeypatch):
+    class Hopeful(module._Stage):
+        def rehearse(self, *facts):
+            found = super().rehearse(*facts)
+            return replace(found, gap=found.gap._replace(value=-1.0)) if found.columns else found
+
+    monkeypatch.setattr(module, "_Stage", Hopeful)
+    monkeypatch.setattr(module, "LEAST_GAIN", -np.inf)
+    assert plan(30, epsilon=1.0, **GUESSES, **PUBLIC, **SURE).is_yes  # few people must get a no
