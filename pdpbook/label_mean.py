@@ -14,7 +14,7 @@ from pdpbook import Floats, check
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.laws import Size, check_points, check_size
 
-__all__ = ["LabelBounds", "LabelMeanLaw", "LawOfFit", "label_bounds"]
+__all__ = ["LabelBounds", "LabelMeanLaw", "label_bounds"]
 
 BEYOND_NEARER_END = 1.5  # half-width of the bounds over the distance from mean to nearer end
 LEAST_HALF_WIDTH = 0.05  # of the range: a mean at an end must not leave bounds of width 0
@@ -72,7 +72,7 @@ def label_bounds(mean: float, y_bounds: ArrayLike = (-1.0, 1.0)) -> LabelBounds:
     return LabelBounds(float(center), float(min(wanted, (high - low) / 2)))
 
 
-class LawOfFit(Protocol):
+class _LawOfFit(Protocol):
     """What `LabelMeanLaw` asks of the distribution of a fit."""
 
     @property
@@ -104,7 +104,7 @@ class LabelMeanLaw:
 
     y: Floats  #: labels on [-1, 1], shape (m,)
     budgets: Floats  #: what each person spends on the mean, shape (m,)
-    law_of_fit: Callable[[Floats], LawOfFit]  #: of labels on [-1, 1], shape (m,)
+    law_of_fit: Callable[[Floats], _LawOfFit]  #: of labels on [-1, 1], shape (m,)
 
     def __post_init__(self) -> None:
         check.rate(float(self.budgets.sum()) / 2)  # refused here, before an account is charged
@@ -115,7 +115,7 @@ class LabelMeanLaw:
         total = float(self.budgets.sum())
         return L2Laplace(np.array([self.budgets @ self.y / total]), total / 2)
 
-    def fit_around(self, mean: float) -> LawOfFit:
+    def fit_around(self, mean: float) -> _LawOfFit:
         """Return the law of the fit once this mean has been released."""
         return self.law_of_fit(label_bounds(mean).to_domain(self.y))
 

@@ -400,6 +400,30 @@ def test_budgets_pass_one_for_each_or_one_for_everybody(values):
     assert n == 1 or everybody[1] == values.max()
 
 
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [((1, 0), (0, 1)), (["yes", "no"], ("no", "yes")), ((True, False), (False, True)),
+     (np.array([2.5, -1]), (-1.0, 2.5))],
+)  # fmt: skip
+def test_two_classes_come_back_in_order(value, found):
+    assert v.classes(value, "classes") == found
+
+
+@pytest.mark.parametrize("value", [None, 1, "no", (0,), (0, 1, 2), [[0, 1]]])
+def test_what_is_no_pair_of_classes_is_refused(value):
+    with pytest.raises(ValueError, match=r"^classes must name both classes in public"):
+        v.classes(value, "classes")
+
+
+def test_classes_of_two_kinds_or_one_label_twice_are_refused():
+    for value in ((0, "no"), (True, 1), (None, 1)):
+        with pytest.raises(TypeError, match=r"^classes must be two numbers, two words or two bool"):
+            v.classes(value, "classes")
+    for value in ((1, 1.0), ("a", "a"), (0, np.inf), (np.nan, 1)):
+        with pytest.raises(ValueError, match=r"^classes must be two different, finite labels"):
+            v.classes(value, "classes")
+
+
 def test_rng_and_choice_come_back_as_they_are():
     rng = np.random.default_rng(0)
     assert v.rng(rng) is rng

@@ -157,7 +157,7 @@ def loudness(model, X, y, epsilon):
         moved = np.linalg.inv(S + model.lam * np.eye(len(S))) / (2 * fitted.noise_.rate)
         return np.sqrt(np.trace(moved @ S @ moved) + np.trace(S) / fitted.eta_**2)
     if isinstance(law, LabelMeanLaw):  # the noise of the fit is the same at every mean
-        law = law.given(0.0)
+        law = law.fit_around(0.0)
     return 1 / law.eta if hasattr(law, "eta") else np.max(getattr(law, "sigma", None) or law.scale)
 
 

@@ -441,4 +441,8 @@ def test_data_are_refused_or_clipped(bad):
     assert np.abs(law.y).max() == 1
     X[3, 1] = bad
     with pytest.raises(ValueError, match=r"X must be finite; got X\[3, 1\]"):
-        DPSGDRegression(batch_size=4, clip=True).fit(X, y)
+        DPSGDRegression(batch_size=4).fit(X, y)
+    model = DPSGDRegression(batch_size=4, clip=True, random_state=1)
+    clipped = model.fit(X, y).coef_
+    X[3, 1] = 0 if np.isnan(bad) else 1  # the middle, or the bound
+    assert_array_equal(model.fit(X, y).coef_, clipped)

@@ -6,7 +6,7 @@ import pytest
 from mechanisms import PROMISING, estimators, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.audit.samples import pair_deltas
@@ -66,7 +66,8 @@ def test_the_way_out_is_open():
 
 def test_these_are_all_that_promise_something_about_adding_and_removing():
     X, y, _ = people()
-    promises = {kind: kind().fit(np.abs(X), y).guarantee_ for kind in estimators()}
+    kinds = [kind for kind in estimators() if not is_classifier(kind())]
+    promises = {kind: kind().fit(np.abs(X), y).guarantee_ for kind in kinds}
     relations = ("add-remove", "zero-out")
     kinds = [kind for kind in promises if getattr(promises[kind], "neighbors", "") in relations]
     assert {*kinds} == {type(model) for model in MODELS}

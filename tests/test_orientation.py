@@ -12,7 +12,7 @@ import pytest
 import yaml
 from docutils import nodes
 from pdp_docstrings import exported
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sphinx import addnodes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,10 +47,12 @@ def test_which_one_names_every_estimator_in_a_few_lines():
         for module in map(importlib.import_module, pages.modules())
         for name in exported(module)
         if isinstance(thing := getattr(module, name), type) and issubclass(thing, BaseEstimator)
+        if not issubclass(thing, TransformerMixin)  # a schema is no mechanism
     ]
     assert set(every) - set(named) == set()
-    assert len(named) == len(set(named))
-    assert pages.choice().count("\n") <= 15
+    for names, _ in pages.CHOICE.values():
+        assert len(names.split()) == len(set(names.split()))
+    assert pages.choice().count("\n") <= 19
     assert {chapter for _, chapter in pages.CHOICE.values()} <= CHAPTERS.keys()
 
 

@@ -776,6 +776,24 @@ def test_bounds_that_do_not_fit_the_columns_are_refused(bounds, match):
     [
         (lambda X, y: (X * [1, np.nan, 1], y), r"X must be finite; got X\[0, 1\] = nan \(8 of 24"),
         (lambda X, y: (X, np.append(y[:7], np.inf)), r"y must be finite; got y\[7\] = inf"),
+    ],
+)
+def test_what_is_not_finite_is_refused_or_clipped(spoil, match):
+    X, y, epsilon = people()
+    spoiled = spoil(X, y)
+    with pytest.raises(ValueError, match=match):
+        PDPRidge().fit(*spoiled, epsilon=epsilon)
+    mended = (np.nan_to_num(spoiled[0], nan=0.5), np.minimum(spoiled[1], 1.0))
+    clipped, known = (
+        PDPRidge(clip=True, random_state=1).fit(*data, epsilon=epsilon)
+        for data in (spoiled, mended)
+    )
+    assert_array_equal(clipped.coef_, known.coef_)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
         (lambda X, y: (X[:0], y[:0]), r"0 sample"),
         (lambda X, y: (X[:, :0], y), r"0 feature"),
         (lambda X, y: (X, y[:5]), r"inconsistent numbers of samples: \[8, 5\]"),
@@ -817,7 +835,10 @@ def test_the_mean_refuses_bad_labels():
         ([], "X must have at least 2 rows; got 0 samples"),
     ]:
         with pytest.raises(ValueError, match=match):
-            PersonalizedMean(clip=True).fit(np.zeros((len(y), 1)), y)
+            PersonalizedMean().fit(np.zeros((len(y), 1)), y)
+    model = PersonalizedMean(clip=True, y_bounds=(0, 4), random_state=1)
+    clipped, known = (model.fit(np.zeros((2, 1)), [4.0, other]).mean_ for other in (np.nan, 2.0))
+    assert clipped == known
 
 
 def flat(n, d):

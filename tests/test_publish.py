@@ -419,7 +419,7 @@ therefore speaks of the others.
 ## What is public
 
 - Settings: `clip = False`, `delta = 0`, `fit_intercept = True`, `huber_threshold = 1`, \
-`lam = 0.1`, `loss = square`, `proof = joint`, `weights = proportional`.
+`label_mean_share = 0`, `lam = 0.1`, `loss = square`, `proof = joint`, `weights = proportional`.
 - Bounds of the columns: `age` 18 to 90; `visits` 0 to 10.
 - Bounds of the label: 0 to 60.
 - The number of people: 1,000.

@@ -239,22 +239,22 @@ CHOICE = {
         "personalized/pdp_op",
     ),
     "people with one row and a budget each": ("ObjectivePerturbation", "personalized/objective"),
-    "the same, and a label of two classes": (
-        "LogisticObjectivePerturbation",
-        "personalized/two_classes",
-    ),
     "the same, with noise that is known exactly": ("PDPRidge", "personalized/pdp_op"),
-    "labels far off the middle of their bounds, such as days or incomes: `label_mean_share`": (
-        "ObjectivePerturbation PDPRidge",
-        "personalized/centered_labels",
-    ),
     "the same, and a small chance of failure, or penalties to try afterwards": (
         "SufficientStatisticsRidge GradientDescentRidge",
         "personalized/sums",
     ),
-    "the same, and noise without floats": (
+    "one row each, and labels far off the middle of their bounds, such as days or incomes": (
+        "ObjectivePerturbation PDPRidge",
+        "personalized/centered_labels",
+    ),
+    "one row each, and noise without floats": (
         "PersonalizedMean SufficientStatisticsRidge",
         "synthesis/whole_numbers",
+    ),
+    "one row each, and a label of two classes": (
+        "LogisticObjectivePerturbation",
+        "personalized/two_classes",
     ),
     "one promise for all, and who takes part is secret, too": (
         "AdaSSP AdaOPS",
