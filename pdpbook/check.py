@@ -245,9 +245,19 @@ def classes(value: Any, name: str) -> tuple[Any, Any]:
 
 
 def settings(estimator: Any, **checks: Callable[[Any, str], Any]) -> None:
-    """Check settings of an estimator, each by a function of its value and name that may raise."""
+    """Check settings of an estimator, each by a function of its value and name that may raise.
+
+    An estimator computes with its settings as they are. With a number of fewer than 64 bits NumPy
+    would do so in that precision, and a promise be broken by rounding: such numbers are refused.
+    """
     for name, check_value in checks.items():
-        check_value(getattr(estimator, name), name)
+        value = getattr(estimator, name)
+        if isinstance(value, np.number) and value.dtype.itemsize < 8:
+            raise TypeError(
+                f"{name} must be a number of 64 bits, such as {value.item()!r}; got "
+                f"{type(value).__name__}, with which everything would be computed in its precision"
+            )
+        check_value(value, name)
 
 
 def optional(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:

@@ -623,7 +623,7 @@ class ObjectivePerturbation(LinearRegressor):
             large_enough = 1.01 * self.lam * curvature / total
             bound = "d / lam" if self.row_norm is None else "row_norm**2 / lam"
             share = self.label_mean_share
-            beside = f" beside label_mean_share = {share:g}" if share > 0 else ""
+            beside = f" beside label_mean_share = {share}" if share > 0 else ""
             raise ValueError(
                 f"epsilon must sum to more than {bound} = {curvature:.4g}{beside}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {large_enough:.3g} would do"

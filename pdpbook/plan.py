@@ -237,7 +237,7 @@ def plan(
     (False, PersonalizedMean(clip=True, epsilon=0.1, y_bounds=(0.0, 60.0)))
     """
     _refuse_tables(0, people=people, columns=columns, y_mean=y_mean, y_sd=y_sd, r2=r2)
-    _refuse_tables(1, epsilon=epsilon, y_bounds=y_bounds)
+    _refuse_tables(1, epsilon=epsilon, y_bounds=y_bounds, rows_per_user=rows_per_user)
     _refuse_tables(2, bounds=bounds)
     columns_bounds, label_bounds = _public_bounds(columns, bounds, y_bounds)
     delta = check.delta(delta, zero=True)
@@ -476,33 +476,43 @@ def _excluded(estimator: Any, epsilon: Any, people: int, columns: int) -> int:
 def _refuse_tables(dimensions: int, **values: Any) -> None:
     """Raise if an argument is a data frame, or an array of more dimensions than this."""
     for name, value in values.items():
-        is_frame = hasattr(value, "iloc") and np.ndim(value) == 2
-        if is_frame or np.ndim(value) > dimensions:
+        if isinstance(value, Mapping):
+            for entry in value.values():
+                _refuse_tables(0, **{name: entry})
+        if _dimensions(value) > dimensions or (hasattr(value, "iloc") and value.ndim == 2):
             raise TypeError(
                 f"{name} must be public, never a table: a plan on private records would be a "
                 f"release without noise; got {type(value).__name__}"
             )
 
 
+def _dimensions(value: Any) -> float:
+    """Return the number of axes of a value; of parts with different shapes, infinity."""
+    try:
+        return np.ndim(value)
+    except ValueError:  # such as an encoded table
+        return np.inf
+
+
 def _public_bounds(columns: Any, bounds: Any, y_bounds: Any) -> tuple[Floats, tuple[float, float]]:
     """Return the bounds of the columns, shape (d, 2), and of the label."""
     is_schema = hasattr(columns, "label")
+    d = len(columns.names) if is_schema else check.count(columns, "columns")
     if bounds is None and is_schema:
         bounds = columns.bounds
     if y_bounds is None and is_schema:
-        y_bounds = columns.columns.get(columns.label)
+        y_bounds = columns.y_bounds
     if bounds is None:
         raise ValueError("bounds must be given with a number of columns; a schema has them")
     if y_bounds is None:
         raise ValueError("y_bounds must be given; only a schema with a label has them")
-    d = len(columns.names) if is_schema else check.count(columns, "columns")
     low_high = np.column_stack(check.bounds(bounds, "bounds", d))
     return low_high, check.bounds(y_bounds, "y_bounds")
 
 
 def _accepted(neighbors: Any, delta: float) -> set[str]:
     """Return the neighbors that the caller accepts."""
-    accepted = {neighbors} if isinstance(neighbors, str) else set(neighbors)
+    accepted = {neighbors} if np.ndim(neighbors) == 0 else set(neighbors)
     for name in accepted:
         check.choice(name, "neighbors", NEIGHBORS)
     if "replace-one" not in accepted:

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -232,7 +233,8 @@ def statement(
     ------
     ValueError
         If `random_state` is set. Whoever knows the seed can compute the noise, and no promise
-        holds. The setting is read here: to remove it after the fit is to deceive the board.
+        holds. All settings are read here, as they stand: to change one after the fit is to deceive
+        the board.
     TypeError
         For an estimator that leaves no promise.
 
@@ -248,12 +250,22 @@ def statement(
     delta = check.delta(delta)
     if guesses is not None and not isinstance(guesses, Mapping):
         raise TypeError(f"guesses must be a mapping of names to values; got {guesses!r}")
+    for name, guess in (guesses or {}).items():
+        if not isinstance(guess, (str, Real)):
+            raise TypeError(
+                f"guesses must be single numbers or texts, never a table; got "
+                f"{type(guess).__name__} for {name!r}"
+            )
     if not isinstance(title, str):
         raise TypeError(f"title must be text; got {title!r}")
     sections = {
         "What is published": [_what(model)],
         "Who is protected": _unit(guarantee),
-        "What is promised": [f"{guarantee}", *_amount(guarantee, delta), *_pure(model, guarantee)],
+        "What is promised": [
+            _in_words(guarantee),
+            *_amount(guarantee, delta),
+            *_pure(model, guarantee),
+        ],
         "Who is left out": [_excluded(guarantee)],
         "What is public": [_bullets(_public(model, guarantee, guesses))],
         "What is not covered": [_bullets(_not_covered(model, guarantee))],
@@ -324,7 +336,7 @@ def _is_participant(guarantee: Promise) -> Any:
 
 def _promise(guarantee: Promise) -> dict[str, Any]:
     """Return a promise in words, and its smallest and largest parameters."""
-    found: dict[str, Any] = {"words": str(guarantee), "kind": type(guarantee).__name__}
+    found: dict[str, Any] = {"words": _in_words(guarantee), "kind": type(guarantee).__name__}
     if isinstance(guarantee, PACPrivacy):
         rates = np.atleast_1d(guarantee.success_rate)
         return found | {
@@ -435,6 +447,23 @@ def _unit(guarantee: Promise) -> list[str]:
     if isinstance(guarantee, PACPrivacy):
         return [POOL]
     return [UNITS[guarantee.neighbors]]
+
+
+def _in_words(guarantee: Promise) -> str:
+    """Return the sentence of a promise, its parameters rounded up to the digits that it shows."""
+    if isinstance(guarantee, (PACPrivacy, RenyiDP)):
+        return str(guarantee)
+    parameters = {name: _six_digits_up(one) for name, one in guarantee._parameters().items()}
+    return str(type(guarantee)(**vars(guarantee) | parameters))
+
+
+def _six_digits_up(values: Any) -> Any:
+    """Return numbers of at least 0, rounded up to six digits."""
+    exact = np.asarray(values, dtype=float)
+    unit = 10.0 ** (np.floor(np.log10(np.where(exact > 0, exact, 1.0))) - 5)
+    # what a float is off in its last digits is no digit of it
+    steps = np.ceil(exact / unit * (1 - 1e-12))
+    return (steps * unit)[()]
 
 
 def _amount(guarantee: Promise, delta: float) -> list[str]:
@@ -563,8 +592,13 @@ def _up(value: float, most: float = np.inf) -> str:
 
 
 def _large_delta(guarantee: Promise, delta: float) -> list[str]:
-    """Return a warning where delta is no smaller than one over the number of people."""
-    if guarantee.n is None or delta * guarantee.n < 1:
+    """Return a warning where delta is no smaller than one over the number of people.
+
+    Where the model does not hold that number, say what delta has to be.
+    """
+    if guarantee.n is None:
+        return ["Delta should be far below one over the number of people, which is not said here."]
+    if delta * guarantee.n < 1:
         return []
     return [
         f"**This failure probability is not below one over the {guarantee.n:,} people.** Whoever "
@@ -589,7 +623,10 @@ def _excluded(guarantee: Promise) -> str:
     if guarantee.neighbors not in NUMBER_IS_PUBLIC:
         return "The number of people is protected, and so it is not said here."
     if guarantee.n is None:
-        return "The promise is one number for all who take part."
+        return (
+            "The promise is one number for all who take part. Whoever has budget 0 does not; how "
+            "many these are is not on the model."
+        )
     noun = _noun(guarantee)
     out = _number_without_budget(guarantee)
     if out == 0:

@@ -698,3 +698,11 @@ def test_beyond_float32_a_bound_is_no_rounding():
     for value, low, high in ((1e300, -1e299, 1e299), (-np.inf, -1.0, 1.0), (np.nan, 0.0, 1.0)):
         assert v.way_into(value, low, high, "bounds").startswith("Widen the public bounds")
     assert v.way_into(np.nextafter(1e30, np.inf), 0.0, 1e30, "bounds").startswith("That is the bo")
+
+
+@pytest.mark.parametrize("value", [np.float16(1.0), np.float32(1.0), np.int8(1), np.int32(1)])
+def test_a_setting_of_few_bits_is_refused(value):
+    with pytest.raises(TypeError, match=r"^lam must be a number of 64 bits, such as 1(\.0)?; got"):
+        v.settings(PDPRidge(lam=value), lam=v.penalty)
+    v.settings(PDPRidge(lam=np.float64(1.0)), lam=v.penalty)
+    v.settings(PDPRidge(lam=np.int64(1)), lam=v.penalty)

@@ -451,3 +451,14 @@ def test_skewed_labels_are_pulled_to_their_mean_and_not_to_the_middle(kind):
     assert_allclose(centered.label_mean_, y.mean(), rtol=1e-4)
     assert plain > 1.5 * y.mean()
     assert abs(centered.predict(X).mean() - y.mean()) < 0.1 * y.mean()
+
+
+def test_a_share_in_low_precision_would_be_spent_twice_and_is_refused():
+    share = np.float16(2e-4)
+    assert float(1 - share) + float(share) > 1.0001  # what its owner would spend, of a budget of 1
+    X, y = np.array([[1.0], [0.0]]), np.ones(2)
+    for kind in (PDPRidge, ObjectivePerturbation):
+        model = kind(label_mean_share=share)
+        for call in (model.fit, model.output_law):
+            with pytest.raises(TypeError, match=r"^label_mean_share must be a number of 64 bits"):
+                call(X, y)

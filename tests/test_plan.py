@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import plan as module
-from pdpbook.datasets import PublicSchema
+from pdpbook.datasets import Numbers, PublicSchema
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.plan import plan
@@ -388,3 +388,30 @@ def test_a_plan_that_takes_noise_for_a_gain_is_noticed(monkeypatch):
     monkeypatch.setattr(module, "_Stage", Hopeful)
     monkeypatch.setattr(module, "LEAST_GAIN", -np.inf)
     assert plan(30, epsilon=1.0, **GUESSES, **PUBLIC, **SURE).is_yes  # few people must get a no
+
+
+def test_an_encoded_table_and_tables_in_mappings_are_refused_by_name():
+    schema = PublicSchema({"a": (0, 9), "b": (0, 1)}, label="b")
+    encoded = schema.encode(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}))
+    public = {"epsilon": 1.0, "bounds": (0, 1), "y_bounds": (0, 1)}
+    guesses = {"y_mean": 0.5, "y_sd": 0.2, "r2": 0.3}
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    for name, value in [
+        ("columns", encoded), ("people", encoded), ("columns", {"t": table}), ("epsilon", encoded),
+        ("epsilon", {1.0: table["a"]}), ("rows_per_user", table),
+    ]:  # fmt: skip
+        arguments = {"people": 100, "columns": 2} | public | guesses | {name: value}
+        with pytest.raises(TypeError, match=f"^{name} must be public, never a table"):
+            plan(**arguments)
+    with pytest.raises((TypeError, ValueError), match=r"^neighbors must be"):
+        plan(100, 2, neighbors=5, **public, **guesses)
+    for columns in (0, -1, None, "3"):
+        with pytest.raises((TypeError, ValueError), match=r"^columns must be"):
+            plan(100, columns, epsilon=1.0, **guesses)
+
+
+def test_a_schema_of_numbers_gives_bounds_of_the_label():
+    schema = PublicSchema({"a": Numbers(0, 9, fill=1), "b": Numbers(0, 1)}, label="b")
+    found = plan(100, schema, epsilon=0.1, y_mean=0.5, y_sd=0.2, r2=0.3)
+    assert not found.is_yes
+    assert found.estimator.y_bounds == (0.0, 1.0)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,11 @@ def tells_of_people(content):
 # --- exports --------------------------------------------------------------------------------------
 
 
+def blanked(text):
+    """Text without its numbers, whose last digits a statement rounds up."""
+    return re.sub(r"\d[\d.,e-]*\d|\d", "#", text)
+
+
 @pytest.mark.parametrize("mechanism", SMALL, ids=str)
 def test_an_export_tells_of_nobody_and_predicts_the_same(mechanism):
     model = fitted(mechanism)
@@ -77,8 +83,8 @@ def test_an_export_tells_of_nobody_and_predicts_the_same(mechanism):
     assert_array_equal(again.predict(X), model.predict(X))
     assert again.content == content == json.loads(written)
     assert set(content) == set(publish.FIELDS)
-    assert content["promise"]["words"] == str(model.guarantee_)
-    assert str(model.guarantee_) in str(again)
+    assert blanked(content["promise"]["words"]) == blanked(str(model.guarantee_))
+    assert content["promise"]["words"] in str(again)
 
 
 @pytest.mark.parametrize("mechanism", WITH_USERS, ids=str)
@@ -253,7 +259,7 @@ def test_every_mechanism_gets_a_statement_without_a_name(mechanism):
     model = fitted(mechanism)
     board = statement(model)
     assert "Zoe" not in board
-    assert str(model.guarantee_) in board
+    assert blanked(str(model.guarantee_)) in blanked(board)
     for heading in ("published", "protected", "promised", "left out", "public", "not covered"):
         assert heading in board
     for value in (type(model).__name__, "research software", "No seed was set", "numpy"):
@@ -303,7 +309,7 @@ KINDS = [
 def test_every_kind_of_promise_has_its_sentence(guarantee, words):
     board = statement(a_model(guarantee))
     assert words in board
-    assert str(guarantee) in board
+    assert blanked(str(guarantee)) in blanked(board)
     json.dumps(export(a_model(guarantee)), allow_nan=False)
 
 
@@ -491,3 +497,27 @@ def test_the_statement_of_visits():
     board = statement(model)
     assert board.startswith("# Privacy statement\n\n## What is published\n\nOne mean, by")
     assert VISITS in board
+
+
+# ---------------------------------------------------------------- what a stranger handed in
+
+
+def test_guesses_are_numbers_or_texts_and_never_a_table():
+    model = PersonalizedMean().fit(np.zeros((50, 1)), np.linspace(-1, 1, 50))
+    assert "Guesses: `mean = 8.5`." in statement(model, guesses={"mean": 8.5})
+    for table in (pd.Series([1.0, 2.0]), np.ones(3), pd.DataFrame({"a": [1]}), [1.0]):
+        with pytest.raises(
+            TypeError, match=r"^guesses must be single numbers or texts, never a table"
+        ):
+            statement(model, guesses={"mean": table})
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [(1.2345614, "1.23457"), (0.30000049, "0.300001"), (2.0000004, "2.00001"), (0.3, "0.3"),
+     (0.1 + 0.2, "0.3"), (1.0, "1"), (2.0, "2"), (1e-6, "1e-06")],
+)  # fmt: skip
+def test_the_sentence_of_a_promise_is_rounded_up(epsilon, words):
+    model = PersonalizedMean(epsilon=epsilon).fit(np.zeros((50, 1)), np.linspace(-1, 1, 50))
+    for text in (statement(model), export(model)["promise"]["words"]):
+        assert f"epsilon_i = {words}," in text

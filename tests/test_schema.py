@@ -842,3 +842,41 @@ def test_checkups_encode():
     refused = PublicSchema({**facts.limits, **facts.levels}, table.label)
     with pytest.raises(ValueError, match=f"frame has {len(facts.may_miss)} faults"):
         refused.encode(table.frame)
+
+
+# ---------------------------------------------------------------- what a stranger handed in
+
+YEAR = ("2025-01-01", "2025-12-31")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Numbers(0, 9, fill=1),
+        Words(["a", "5"], fill="a"),
+        Dates("2025-01-01", "2025-12-31", fill="2025-06-01"),
+    ],
+)
+@pytest.mark.parametrize(
+    "cell",
+    [np.timedelta64(5, "ns"), np.timedelta64(5, "D"), np.datetime64(5, "as"),
+     np.datetime64(7, "ps"), np.datetime64(10**12, "Y"), np.datetime64(-(10**12), "Y"),
+     np.datetime64(2**60, "D")],
+    ids=str,
+)  # fmt: skip
+def test_times_of_numpy_are_total_and_alone_as_among_others(rule, cell):
+    schema = PublicSchema({"x": rule}, clip=True)
+
+    def first(*others):
+        frame = pd.DataFrame({"x": pd.Series([cell, *others], dtype=object)})
+        return schema.transform(frame).iloc[0].to_numpy()
+
+    for other in (3, "a", "2025-02-01", np.timedelta64(7, "ns"), None):
+        assert_array_equal(first(other), first())
+
+
+def test_a_date_beyond_the_calendar_is_clipped_and_does_not_wrap_around():
+    schema = PublicSchema({"x": Dates("2025-01-01", "2025-12-31")}, clip=True)
+    cells = [np.datetime64(10**12, "Y"), np.datetime64(2**60, "D"), np.datetime64(-(10**12), "Y")]
+    found = schema.transform(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))
+    assert_array_equal(found["x"], [364, 364, 0])

@@ -109,7 +109,10 @@ class Dates:
     """A column of dates in a `PublicSchema`: the number of units since a public origin.
 
     Dates are those of Python, NumPy and pandas, or text like ``"2024-12-31"`` and ``"2024-12-31
-    23:59"``; to the second, and without a time zone.
+    23:59"``; to the second, and without a time zone. Read dates that are written otherwise as text,
+    and convert each by a rule of its own: where one cell of a column is no date,
+    ``read_csv(parse_dates=...)`` leaves all of them as text, so that one person decides how the
+    others are read. The same holds for its ``thousands`` and ``decimal``.
 
     Parameters
     ----------
@@ -545,7 +548,7 @@ def _read_number(cell: Any) -> tuple[float, int]:
     if _is_missing(cell):
         return math.nan, MISSING
     kinds = (int, float, np.integer, np.floating, Decimal, Fraction)
-    is_number = isinstance(cell, kinds) and not isinstance(cell, bool)
+    is_number = isinstance(cell, kinds) and not isinstance(cell, (bool, np.timedelta64))
     is_text = isinstance(cell, str) and "_" not in cell  # Python reads 1_000, no file means it
     if not (is_number or is_text):
         return math.nan, OTHER_KIND
@@ -585,8 +588,19 @@ def _read_date(cell: Any) -> tuple[float, int]:
             return math.nan, OTHER_KIND
     if isinstance(cell, (datetime.date, np.datetime64)) and getattr(cell, "tzinfo", None) is None:
         moment = cell.to_datetime64() if isinstance(cell, pd.Timestamp) else np.datetime64(cell)
-        return float(moment.astype("datetime64[s]").astype(np.int64)), FINE
+        return _seconds_since_1970(moment)
     return math.nan, OTHER_KIND
+
+
+def _seconds_since_1970(moment: np.datetime64) -> tuple[float, int]:
+    """Return the seconds, rounded down, and what is in the cell; NumPy's own may overflow."""
+    unit, _ = np.datetime_data(moment.dtype)
+    if unit in ("ps", "fs", "as"):  # within days of 1970: no file has these
+        return math.nan, OTHER_KIND
+    count = moment.item() if unit in ("Y", "M", "W", "D", "h", "m") else None
+    if isinstance(count, int):  # beyond the calendar of Python
+        return (math.inf if count > 0 else -math.inf), FINE
+    return float(moment.astype("datetime64[s]").astype(np.int64)), FINE
 
 
 def _settle(rule: Any, values: Floats, what: Whole) -> _Column:
