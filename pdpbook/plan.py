@@ -158,18 +158,20 @@ def plan(
 
     Everything is decided from public numbers. Each candidate, a mechanism with a penalty from 1e-4
     to 1, is rehearsed on the same people, invented from the guesses (`rehearse`): all of them
-    twice, the eight with the smallest errors 5 to 12 times. Of these eight:
+    twice, the eight with the smallest errors 5 to 12 times.
 
-    1. A candidate counts only if its error is below that of a private constant by more than two
-       standard errors, and its square by more than 0.05 of it: invented people are not yours, and
-       a rehearsal cannot promise less.
-    2. Guesses are wrong. It is rehearsed again where labels spread less by `sd_factor`, where
-       columns explain `r2_margin` less, and where the mean of the labels is farther from the middle
-       of `y_bounds`, to which penalties pull, by `mean_margin` times the spread: one at a time. If
-       it would then be worse than a private constant by more than 0.05 of the variance of the
-       label, it does not count. (Errors the other way make a plan too careful.)
-    3. Of those that count the smallest error wins. If none does, the verdict is no: publish the
-       private mean.
+    A candidate counts only if its error is below that of a private constant by more than two
+    standard errors, and its square by more than 0.05 of it: invented people are not yours, and a
+    rehearsal cannot promise less.
+
+    Guesses are wrong. So it is rehearsed again where labels spread less by `sd_factor`, where
+    columns explain `r2_margin` less, and where the mean of the labels is farther from the middle of
+    `y_bounds`, to which penalties pull, by `mean_margin` times the spread: one at a time. If it
+    would then be worse than a private constant by more than 0.05 of the variance of the label, it
+    does not count. (Errors the other way make a plan too careful.)
+
+    Of those that count the smallest error wins. If none does, the verdict is no: publish the
+    private mean.
 
     So a plan gives gains away that hang on the guesses. Whoever knows them well, from the same
     survey of last year, passes smaller margins, down to 1, 0 and 0.
