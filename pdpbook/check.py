@@ -302,11 +302,17 @@ def rng(value: Any) -> np.random.Generator:
     return value
 
 
-def design(X: ArrayLike, y: ArrayLike, **others: Any) -> tuple[Floats, Floats]:
-    """Return X, shape (n, d), and y, shape (n,), finite, n and d at least 1, all of one index."""
+def design(
+    X: ArrayLike, y: ArrayLike, *, clip: bool = False, **others: Any
+) -> tuple[Floats, Floats]:
+    """Return X, shape (n, d), and y, shape (n,), n and d at least 1, all of one index.
+
+    Numbers are finite; with `clip`, which gives each its place in the bounds, they need not be.
+    """
     for name, values in {"y": y, **others}.items():
         refuse_other_index(values, name, X=X, y=y)
-    rows, labels = np.asarray(finite(X, "X")), np.asarray(finite(y, "y"))
+    read = real if clip else finite
+    rows, labels = np.asarray(read(X, "X")), np.asarray(read(y, "y"))
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
     return rows, shape(labels, "y", rows.shape[:1], "one label for each row of X")

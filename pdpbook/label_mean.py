@@ -107,7 +107,12 @@ class LabelMeanLaw:
     law_of_fit: Callable[[Floats], _LawOfFit]  #: of labels on [-1, 1], shape (m,)
 
     def __post_init__(self) -> None:
-        check.rate(float(self.budgets.sum()) / 2)  # refused here, before an account is charged
+        try:
+            check.rate(float(self.budgets.sum()) / 2)  # refused here, before an account is charged
+        except ValueError as error:
+            raise ValueError(
+                f"label_mean_share is too small for a mean of the labels: {error}"
+            ) from None
 
     @cached_property
     def mean(self) -> L2Laplace:

@@ -39,7 +39,7 @@ from pdpbook.release import (
     generator_from,
     release,
 )
-from pdpbook.sensitivity import solver_excess
+from pdpbook.sensitivity import SOLVER_SHARE, solver_noise_rate
 from pdpbook.sums import refuse_mechanism
 from pdpbook.tables import signs_of_labels
 
@@ -334,9 +334,6 @@ class LogisticLaw:
         return places(np.ones(np.shape(points)), max(1, BLOCK // self.X.size))
 
 
-SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
-
-
 class LogisticObjectivePerturbation(LinearClassifier):
     r"""Logistic regression that keeps the budget of every person by noise inside the objective.
 
@@ -551,8 +548,7 @@ class LogisticObjectivePerturbation(LinearClassifier):
 
     def output_noise_rate(self, smallest_budget: float, gradient_norm: float) -> float:
         """Return the rate eta of the small noise that hides how far the solver is off."""
-        true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
-        return SOLVER_SHARE * smallest_budget / solver_excess(true_norm, self.lam)
+        return solver_noise_rate(smallest_budget, gradient_norm, self.lam)
 
     def drop_costly_budgets(self, budgets: Floats, d: int) -> Floats:
         """Return the budgets, with 0 for those so small that charging the solver to them would make

@@ -42,7 +42,7 @@ from pdpbook.release import (
     release,
 )
 from pdpbook.ridge import huber_ridge
-from pdpbook.sensitivity import solver_excess
+from pdpbook.sensitivity import SOLVER_SHARE, solver_noise_rate
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_records import UserParticipants
 
@@ -332,9 +332,6 @@ class ObjectiveLaw:
     def _curved(self, theta: Floats) -> NDArray[np.bool_]:
         """Return which losses are quadratic at points of shape (k, d): shape (k, n)."""
         return self._curvature(self.y - theta @ self.X.T)
-
-
-SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
 
 
 class ObjectivePerturbation(LinearRegressor):
@@ -656,8 +653,7 @@ class ObjectivePerturbation(LinearRegressor):
 
     def output_noise_rate(self, smallest_budget: float, gradient_norm: float) -> float:
         """Return the rate eta of the small noise that hides how far the solver is off."""
-        true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
-        return SOLVER_SHARE * smallest_budget / solver_excess(true_norm, self.lam)
+        return solver_noise_rate(smallest_budget, gradient_norm, self.lam)
 
     def drop_costly_budgets(self, budgets: Floats, d: int) -> Floats:
         """Return the budgets, with 0 for those so small that charging the solver to them would make

@@ -144,7 +144,7 @@ def records_for_audit(model: Any, X: Any, y: Any, epsilon: Any) -> Records | Sum
     """Return what `output_law` was given, like `read_records`; the model stays as it is."""
     if isinstance(X, Sums):
         return SumsOfRecords(model, X, y, epsilon)
-    return Records(*check.design(X, y))
+    return Records(*check.design(X, y, clip=model.clip))
 
 
 def read_user_records(
@@ -156,7 +156,13 @@ def read_user_records(
     if isinstance(X, Sums):
         refuse_users_of_sums(users)
     rows, labels = read_rows_and_labels(model, X, y)
-    return user_records(rows, labels, users, X, y)
+    records = user_records(rows, labels, users, X, y)
+    if records.n < 2:
+        raise ValueError(
+            f"users must be at least 2; got {records.n} for {len(labels)} rows: noise that hides "
+            "one person alone leaves nothing"
+        )
+    return records
 
 
 def user_records_for_audit(
@@ -167,7 +173,7 @@ def user_records_for_audit(
         return records_for_audit(model, X, y, epsilon)
     if isinstance(X, Sums):
         refuse_users_of_sums(users)
-    rows, labels = check.design(X, y)
+    rows, labels = check.design(X, y, clip=model.clip)
     return user_records(rows, labels, users, X, y)
 
 

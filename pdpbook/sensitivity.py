@@ -30,11 +30,13 @@ __all__ = [
     "norm_bound",
     "ridge_constant",
     "solver_excess",
+    "solver_noise_rate",
     "tight_factor",
 ]
 
 ULPS = 8 * np.finfo(float).eps  # more than the rounding of the few operations it multiplies
 ONE_SIDED = 3 * math.sqrt(3) / 4 - 1  # the constant of `joint_factor`
+SOLVER_SHARE = 1e-3  # of the smallest budget, where noise hides that a minimizer is not exact
 BISECTIONS = 64  # bring a bracket to the width of rounding
 
 
@@ -364,6 +366,27 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     """
     norm = check.single(check.nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
     return _finite(norm / check.penalty(lam), lam)
+
+
+def solver_noise_rate(smallest_budget: float, gradient_norm: float, lam: float) -> float:
+    r"""Rate of the round noise on a minimizer that hides how far its solver was off.
+
+    .. math:: \eta = \frac{\varsigma\,\varepsilon_{\min}}{2g/\lambda}, \qquad \varsigma = 10^{-3} .
+
+    The computed gradient is no longer than g, and rounding may have hidden as much again, so
+    `solver_excess` is that of 2g. Everybody pays a loss of :math:`\varsigma\,\varepsilon_{\min}`
+    for it. Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*.
+
+    Parameters
+    ----------
+    smallest_budget : float
+        Of all who take part, in nats.
+    gradient_norm : float
+        g, at which the solver stops.
+    lam : float
+        Ridge penalty, above 0.
+    """
+    return SOLVER_SHARE * smallest_budget / solver_excess(2 * gradient_norm, lam)
 
 
 @lru_cache(maxsize=1024)  # an audit asks for these thousands of times

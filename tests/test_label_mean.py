@@ -389,7 +389,7 @@ def test_a_share_that_is_none_is_refused(kind, share):
 def test_a_share_that_leaves_no_rate_is_refused_before_the_charge(kind):
     X, y, epsilon = people()
     account = BudgetAccount(PureDP(epsilon, neighbors="replace-one"))
-    with pytest.raises(ValueError, match=r"^eta must lie in"):
+    with pytest.raises(ValueError, match=r"^label_mean_share is too small for a mean"):
         kind(1.0, label_mean_share=1e-160).fit(X, y, epsilon=epsilon, account=account)
     assert_array_equal(account.remaining, epsilon)
 

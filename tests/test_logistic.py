@@ -23,7 +23,6 @@ from sklearn.pipeline import make_pipeline
 from pdpbook.advice import PublicNumbersWarning
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.logistic import (
-    SOLVER_SHARE,
     LogisticLaw,
     LogisticObjectivePerturbation,
     LogisticSplit,
@@ -31,6 +30,7 @@ from pdpbook.logistic import (
     split_logistic_budget,
 )
 from pdpbook.noise import sample_l2_laplace
+from pdpbook.sensitivity import SOLVER_SHARE
 
 SEED = 20261130
 ALARM = 1e-6  # of a Kolmogorov-Smirnov test: one false alarm in a million

@@ -16,7 +16,7 @@ from pdpbook.datasets import Numbers, PublicSchema
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.plan import plan
-from pdpbook.rehearsal import rehearse
+from pdpbook.rehearsal import Estimate, rehearse
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedGradientDescent
 
@@ -415,3 +415,17 @@ def test_a_schema_of_numbers_gives_bounds_of_the_label():
     found = plan(100, schema, epsilon=0.1, y_mean=0.5, y_sd=0.2, r2=0.3)
     assert not found.is_yes
     assert found.estimator.y_bounds == (0.0, 1.0)
+
+
+def test_a_gain_within_two_standard_errors_does_not_count():
+    yes = plan(20_000, 2, epsilon=1.0, bounds=(0, 1), y_bounds=(0, 1), y_mean=0.5, y_sd=0.2, r2=0.5)
+    assert yes.is_yes
+    chosen = next(one for one in yes.candidates if not one.why_not)
+    size = chosen.rehearsal.gap.value
+    for se, reason in [
+        (abs(size) / 2.1, ""),
+        (abs(size) / 1.9, "not clearly better than a private constant"),
+    ]:
+        rehearsal = replace(chosen.rehearsal, gap=Estimate(size, se))
+        (again,) = module._with_reasons([replace(chosen, rehearsal=rehearsal)], None, 1.0, {})
+        assert again.why_not == reason

@@ -650,3 +650,10 @@ def test_a_higher_rank_takes_no_less_of_the_budget(epsilon, rank, share):
     assert_allclose(more.volume, rank * np.log1p(kappa * more.weights / rank), rtol=1e-12)
     assert np.all(more.tilt + more.volume <= np.array(epsilon) * (1 + 4e-16))
     assert_allclose(more.tilt + more.volume, epsilon, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [ObjectivePerturbation(), SufficientStatisticsRidge(), AdaSSP()])
+def test_a_release_about_one_user_alone_is_refused(model):
+    X, y = table()
+    with pytest.raises(ValueError, match=r"^users must be at least 2; got 1 for 49 rows"):
+        model.fit(X, y, users=["a"] * len(X))

@@ -642,3 +642,9 @@ def test_a_delta_and_sums_of_parts_are_refused_by_name():
 def test_bad_input_is_refused(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_what_would_lie_beyond_the_domain_stays_on_the_grid():
+    found = rounded_to_steps(np.array([-3.0, -1.0, 0.1, 1.0, 1.2]), 4, -1)
+    assert_array_equal(found, [-4, -4, 0, 4, 4])
+    assert_array_equal(rounded_to_steps(np.array([-0.2, 0.125, 2.0]), 4, 0), [0, 1, 4])
