@@ -46,13 +46,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Not calibrated: the penalty draws these toward one half, and noise away from it.
         """
-        second = special.expit(self.decision_function(X))
-        return np.column_stack([1 - second, second])
+        return probabilities_of_classes(self.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def probabilities_of_classes(log_odds: Floats) -> Floats:
+    """Return what the log-odds of the second class, shape (n,), say of both, shape (n, 2)."""
+    return np.column_stack([special.expit(-log_odds), special.expit(log_odds)])
 
 
 class MeanRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 from pdpbook import Floats, check
 from pdpbook.check import ULP
 from pdpbook.domains import Ball, ball_to_user_units, labels_to_domain, rows_to_ball
-from pdpbook.linear import linear_predictions
+from pdpbook.linear import linear_predictions, probabilities_of_classes
 from pdpbook.sums import Sums, refuse_mechanism
 from pdpbook.tables import read_labels, read_table
 from pdpbook.user_level.weights import tradeoff_weights
@@ -361,8 +361,7 @@ class LinearPredictor(BaseEstimator):  # type: ignore[misc]
     @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the two classes, shape (n, 2)."""
-        log_odds = linear_predictions(self, X)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
+        return probabilities_of_classes(linear_predictions(self, X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, or the accuracy. Not private."""
