@@ -26,6 +26,7 @@ from pdpbook.guarantees import (
 )
 from pdpbook.guarantees.promises import Promise
 from pdpbook.linear import LinearRegressor, MeanRegressor
+from pdpbook.release import comparable_settings
 
 __all__ = ["Published", "export", "load", "statement"]
 
@@ -90,7 +91,8 @@ def export(model: Any) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If `random_state` is set: whoever knows the seed knows the noise.
+        If `random_state` is set: whoever knows the seed knows the noise. Or if a setting was
+        changed after the fit.
     TypeError
         For an estimator that leaves no promise.
 
@@ -233,8 +235,7 @@ def statement(
     ------
     ValueError
         If `random_state` is set. Whoever knows the seed can compute the noise, and no promise
-        holds. All settings are read here, as they stand: to change one after the fit is to deceive
-        the board.
+        holds. Or if another setting was changed after the fit.
     TypeError
         For an estimator that leaves no promise.
 
@@ -294,6 +295,13 @@ def _guarantee(model: Any) -> Promise:
             "random_state must be None for what is published: whoever knows the seed knows the "
             f"noise, and no promise holds; got {type(model.random_state).__name__}. Fit again "
             "without it; that is a release of its own"
+        )
+    now, then = comparable_settings(model), model._settings_of_fit
+    changed = sorted(name for name in now if now[name] != then[name])
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} must be as in the fit, or what is said of the release is wrong; "
+            "set back what was changed since, or fit again, which is a release of its own"
         )
     return guarantee
 

@@ -135,11 +135,24 @@ def check_account(account: Any) -> None:
 
 @contextmanager
 def all_or_nothing(model: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator if its fit raises."""
+    """Restore the attributes of an estimator if its fit raises, else keep its settings with it."""
     with ExitStack() as undo:
         undo.callback(setattr, model, "__dict__", vars(model).copy())
+        settings = comparable_settings(model)
         yield
+        model._settings_of_fit = settings  # what is published speaks of these
         undo.pop_all()
+
+
+def comparable_settings(model: Any) -> dict[str, Any]:
+    """Return the settings of an estimator, but for budgets, so that two times can be compared."""
+    settings = model.get_params(deep=False)
+    settings.pop("epsilon", None)  # the promise has them
+    if isinstance(settings.get("random_state"), np.random.Generator):  # changes as it is used
+        settings["random_state"] = "a generator"
+    # text of all entries, as what a caller goes on to change inside a setting must not change this
+    entries = {name: np.asarray(value, dtype=object) for name, value in settings.items()}
+    return {name: repr(values.tolist()) for name, values in entries.items()}
 
 
 def _within(packages: tuple[str, ...]) -> bool:

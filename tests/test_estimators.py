@@ -150,7 +150,8 @@ def test_only_released_attributes_stay(estimator, people):
     model = clone(estimator).fit(X, y)
     fitted = set(vars(model)) - set(model.get_params())
     around_mean = {"label_mean_", "label_bounds_"} if has_label_mean(model) else set()
-    assert fitted == {*ROWS[type(model)].released.split(), "guarantee_", "noise_", *around_mean}
+    from_settings = {"guarantee_", "noise_", "_settings_of_fit"}
+    assert fitted == {*ROWS[type(model)].released.split(), *from_settings, *around_mean}
     center = law_of_fit(model, X, y).center
     released = next(vars(model)[name] for name in FROM_LAW if name in fitted)
     released = np.atleast_1d(released)[: len(center)]

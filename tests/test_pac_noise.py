@@ -450,6 +450,7 @@ def test_what_stays_and_what_is_promised(model, alpha, basis):
     fitted = PACRegression(model, alpha=alpha, basis=basis, **FAST).fit(X, y)
     stays = set(vars(fitted)) - set(fitted.get_params())
     want = "coef_ intercept_ covariance_ certificate_ guarantee_ noise_ n_features_in_"
+    want += " _settings_of_fit"
     assert stays == set(want.split())
     assert fitted.guarantee_.success_rate == 0.75
     assert fitted.certificate_.holds

@@ -241,6 +241,23 @@ def test_with_a_seed_nothing_leaves(leaves, seed):
 
 
 @pytest.mark.parametrize("leaves", [export, statement])
+def test_what_was_changed_after_the_fit_is_refused(leaves):
+    X, y, _ = named_people()
+    bounds = np.tile([0.0, 1.0], (X.shape[1], 1))
+    model = PDPRidge(0.5, bounds=bounds, clip=True, random_state=7).fit(X, y)
+    with pytest.raises(ValueError, match=r"^random_state must be as in the fit"):
+        leaves(model.set_params(random_state=None))
+    model.fit(X, y)
+    leaves(model)
+    with pytest.raises(ValueError, match=r"^lam must be as in the fit"):
+        leaves(model.set_params(lam=0.3))
+    model.set_params(lam=PDPRidge().lam)
+    bounds[0, 1] = 2.0  # the same array, changed inside
+    with pytest.raises(ValueError, match=r"^bounds must be as in the fit"):
+        leaves(model)
+
+
+@pytest.mark.parametrize("leaves", [export, statement])
 def test_what_leaves_no_promise_is_refused(leaves):
     X, y, _ = named_people()
     with pytest.raises(NotFittedError):
@@ -279,9 +296,9 @@ def test_a_planted_statement_with_all_settings_is_caught(monkeypatch):
         json.dumps(export(model))  # nor can a Series be written
 
 
-def a_model(guarantee):
+def a_model(guarantee, **settings):
     """A release with this promise in the place of its own, for the words alone."""
-    model = PersonalizedMean().fit(np.zeros((3, 1)), np.zeros(3))
+    model = PersonalizedMean(**settings).fit(np.zeros((3, 1)), np.zeros(3))
     model.guarantee_ = guarantee
     return model
 
@@ -374,7 +391,7 @@ def test_a_large_delta_is_said():
 def test_rounding_is_covered_on_a_grid_alone():
     model = a_model(PureDP(1.0, neighbors="replace-one"))
     assert "Rounding: the noise is added to floating-point" in statement(model)
-    model.noise = "grid"
+    model = a_model(PureDP(1.0, neighbors="replace-one"), noise="grid")
     assert "Rounding IS covered" in statement(model)
     assert "floating-point" not in statement(model)
 

@@ -433,7 +433,7 @@ def test_what_is_promised():
     for model in (repaired, printed):
         assert model.guarantee_.neighbors == "replace-one"
         assert set(vars(model)) - set(model.get_params()) == {
-            "coef_", "intercept_", "guarantee_", "noise_", "n_features_in_"
+            "coef_", "intercept_", "guarantee_", "noise_", "n_features_in_", "_settings_of_fit"
         }  # fmt: skip
 
 
