@@ -319,14 +319,21 @@ def design(
 
 
 def matrix(
-    value: ArrayLike, name: str, rows: int | str = "n", columns: int | str = "d", why: str = ""
+    value: ArrayLike,
+    name: str,
+    rows: int | str = "n",
+    columns: int | str = "d",
+    why: str = "",
+    *,
+    clip: bool = False,
 ) -> Floats:
-    """Return finite floats with two axes.
+    """Return floats with two axes: finite, or with `clip`, which gives each its place, any.
 
     `rows` and `columns` are the lengths of the axes; a letter stands for any length of at least 1.
     In an error, `why` follows the shape.
     """
-    clean = np.asarray(finite(value, name))
+    read = real if clip else finite
+    clean = np.asarray(read(value, name))
     fits = clean.ndim == 2
     if fits:
         for wanted, length in ((rows, clean.shape[0]), (columns, clean.shape[1])):

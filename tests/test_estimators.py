@@ -104,6 +104,8 @@ def test_with_clip_no_value_raises_and_public_ones_stand_in_its_place(estimator,
         if hasattr(expected, name):
             assert_array_equal(getattr(released, name), getattr(expected, name))
     assert str(released.guarantee_) == str(expected.guarantee_)
+    law, law_expected = law_of_fit(released, nasty, nasty_y), law_of_fit(expected, mended, mended_y)
+    assert_array_equal(law.center, law_expected.center)  # an audit reads what fit reads
 
 
 @pytest.fixture

@@ -56,8 +56,8 @@ def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords
     """Return the records for `output_law`, like `read_public_rows`; the model stays as it is."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
-    rows, labels = check.design(X, y)
-    return user_records(rows, labels, users, X, y)
+    rows = check.matrix(X, "X")
+    return user_records(rows, read_labels(rows, y), users, X, y)
 
 
 def drop_budgets_negligible_for_solver(budgets: Floats) -> Floats:

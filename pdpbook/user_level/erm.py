@@ -323,7 +323,7 @@ def records_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
     """Return the records for `output_law`, like `read_records`; the model stays as it is."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
-    rows = check.matrix(X, "X")
+    rows = check.matrix(X, "X", clip=model.clip)
     return user_records(rows, _read_labels(model, rows, y), users, X, y)
 
 
