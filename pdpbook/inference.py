@@ -125,7 +125,10 @@ def intervals(model: Any, *, residual_sd: float | None = None, level: float = 0.
         residual_sd = check.scale(residual_sd, "residual_sd")
     check_is_fitted(model)
     if getattr(model, "noise", None) == "grid":
-        _refuse(model, "with noise of a density", "has noise in whole steps, with noise='grid'")
+        raise TypeError(
+            f"{type(model).__name__} with noise='grid' has noise in whole steps, and no intervals "
+            "yet; a fit with noise='laplace' has them, and is a release of its own"
+        )
     if isinstance(model, SufficientStatisticsRidge):
         return _of_sums(model, residual_sd, level)
     if isinstance(model, PersonalizedMean):
