@@ -57,7 +57,7 @@ THEOREM = v4.new_markdown_cell(":::{prf:theorem} Name\n:label: thm-x\n:::")
 FORMULA = v4.new_markdown_cell("$$x$$")
 CODE = v4.new_code_cell("x = 1\n" * 16)
 HIDDEN = v4.new_code_cell("x = 1\n" * 16, metadata={"tags": ["hide-input"]})
-TEXT = v4.new_markdown_cell("word " * 501)
+TEXT = v4.new_markdown_cell("word " * (LIMITS["gap"] + 1))
 
 
 def faults(*cells):
@@ -67,7 +67,8 @@ def faults(*cells):
 def test_the_faults_are_found():
     text = v4.new_markdown_cell("word " * (LIMITS["words"] + 1))
     assert f"words {LIMITS['words'] + 1} > {LIMITS['words']}" in faults(text)
-    assert "gap 505 > 500" in faults(FIGURE, TEXT, MOVES)  # the directive counts
+    gap = f"gap {LIMITS['gap'] + 5} > {LIMITS['gap']}"
+    assert gap in faults(FIGURE, TEXT, MOVES)  # the directive counts
     assert not any("gap" in one for one in faults(TEXT, FIGURE, MOVES, TEXT))
     assert "longest 16 > 15" in faults(FIGURE, CODE)
     assert not any("longest" in one for one in faults(FIGURE, HIDDEN))

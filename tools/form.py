@@ -26,7 +26,7 @@ PICTURE = re.compile(r"\{(?:figure|image)\}")
 STATEMENT = re.compile(r"\{prf:(?:theorem|lemma|proposition|corollary)\}")
 FORMULA = re.compile(r"^\$\$|\{math\}", re.M)
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-LIMITS = {"words": 2500, "gap": 650, "open_cells": 8, "longest": 15}
+LIMITS = {"words": 2500, "gap": 700, "open_cells": 8, "longest": 15}
 ON_SCREEN = {"screens": 16.0, "code": 0.20}
 LEAST = {"diagrams": 1, "moves": 1, "exercises": 4}
 
