@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "book" / "_static"
 SIZE = {"width": 1200, "height": 630}
-CLAIM = "Differential privacy for each person:<br>derived, executed, audited"
+CLAIM = "Differential privacy, person by person.<br>Every claim is proved, run and attacked."
 CARD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%s</title><style>
 body { margin: 0; height: 630px; display: flex; flex-direction: column; justify-content: center;
   padding-left: 100px; color: #1a1d21; background: #fff;
