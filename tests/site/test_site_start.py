@@ -25,8 +25,8 @@ every_budget = pytest.mark.parametrize("own", OWN)
 every_figure = pytest.mark.parametrize("name", NAMES)
 
 
-def data_of(name):
-    """What the committed cell of the page hands to the script."""
+def written(name):
+    """The committed cell of the page that hands the data to the script."""
     notebook = nbformat.read(ROOT / "book" / "start.ipynb", as_version=4)
     [found] = [
         output.data["text/html"]
@@ -34,7 +34,13 @@ def data_of(name):
         for output in cell.get("outputs", [])
         if f'data-explore="{name}"' in output.get("data", {}).get("text/html", "")
     ]
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', found)[1])
+    return found
+
+
+def data_of(name):
+    return json.loads(
+        re.search(r'<script type="application/json">(.*?)</script>', written(name))[1]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +205,7 @@ def panels(tab):
 
 
 def said(figure):
-    return figure.locator("output").inner_text()
+    return figure.locator("output").inner_text().replace("\n", " ")
 
 
 def guess(figure, place):

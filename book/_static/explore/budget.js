@@ -77,14 +77,13 @@ explore.budget = (() => {
   }
 
   // Three wedges on one scale: with a probability of 80 percent the released line lies in it.
-  function wedges(now, width, open) {
+  function wedges(now, width) {
     const { svg, short } = explore;
     const height = 206, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
     const high = height - top - foot, gap = width > 480 ? 30 : 22, step = (width - left - right + gap) / 3;
     const to = (v) => top + high * (up - v) / (up - low);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": open ? "Three wedges around a rising line. The sentence has the numbers."
-        : "Empty axes. The lines are drawn after your guess." });
+      "aria-label": "Three wedges around a rising line. The sentence has the numbers." });
     for (const v of [0, 1])
       stage.append(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
         word(short(v), left - 8, to(v) + 4, "end"));
@@ -96,7 +95,7 @@ explore.budget = (() => {
       const x = left + step * k, wide = step - gap;
       const inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
       const at = (v) => to(v) - top, reach = REACH * rule.noise;
-      if (open) inner.append(
+      inner.append(
         svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope + reach)}V${at(rule.slope - reach)}z`,
           fill: color, "fill-opacity": 0.3 }),
         svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope)}`, stroke: color, "stroke-width": 2.5 }));
@@ -104,32 +103,13 @@ explore.budget = (() => {
         svg("path", { d: `M${x},${top}V${top + high}M${x},${to(0)}h${wide}`, class: "explore-axis" }),
         word("0", x, top + high + 18, "start"), word("1", x + wide, top + high + 18, "end"),
         word(name, x + wide / 2, 16, "middle", { style: `fill:${color}`, class: "explore-name" }),
-        word(open ? `noise ${short(rule.noise)}` : "?", x + wide / 2, 34, "middle", { style: `fill:${color}` }));
+        word(`noise ${short(rule.noise)}`, x + wide / 2, 34, "middle", { style: `fill:${color}` }));
     });
     return { stage };
   }
 
-  // Buttons that ask for a guess. The wedges are shown after it.
-  function question(data, set) {
-    const { html } = explore;
-    const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
-      html("legend", {}, "The noise becomes:"));
-    const asked = { row, input: row, open: false, read: () => asked.open };
-    const buttons = data.guesses.map((name) => {
-      const press = html("button", { type: "button", "aria-pressed": "false" }, name);
-      press.addEventListener("click", () => {
-        for (const one of buttons) one.setAttribute("aria-pressed", String(one === press));
-        asked.open = true;
-        set(data.asked);
-      });
-      return press;
-    });
-    row.append(...buttons);
-    return asked;
-  }
-
   function view(data) {
-    const { html, short, slider, steps } = explore;
+    const { guess, literal, short, slider, steps } = explore;
     const name = data.names[data.who], start = data.budgets[data.who];
     const values = steps(0.01, 1), before = solve(data, start);
     const budget = slider({ label: `${name}'s budget`, values: () => values, start,
@@ -139,12 +119,9 @@ explore.budget = (() => {
       budget.input.value = gaps.indexOf(Math.min(...gaps));
       budget.input.dispatchEvent(new Event("input"));
     };
-    const guess = question(data, set);
+    const ask = guess({ label: "The noise becomes:", options: data.guesses });
+    ask.input.addEventListener("input", () => set(data.asked));
     const picture = bars(data, set, () => budget.input.dispatchEvent(new Event("change")));
-    budget.input.addEventListener("change", () => { // who tries the slider has made a guess, too
-      guess.open = true;
-      guess.input.dispatchEvent(new Event("input"));
-    });
     const than = (rule, own) => { // nothing is said of the change if there is none yet
       if (own === start) return "";
       const ratio = solve(data, own)[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
@@ -156,12 +133,24 @@ explore.budget = (() => {
     const aside = (...notes) => notes.some(Boolean) ? ` (${notes.filter(Boolean).join("; ")})` : "";
     return {
       title: "One budget, and the line that three rules release",
-      controls: { guess, own: budget },
-      show({ guess: open, own }, width) {
+      controls: { ask, own: budget },
+      extreme: { own: "0.01" },
+      challenge: "Find a budget at which the best threshold leaves nobody but Ben and Dora out.",
+      python: ({ own }) => `import numpy as np
+from pdpbook.sensitivity import ridge_constant
+
+epsilon = np.repeat(${literal(solve(data, own).budgets)}, ${data.copies})
+constant = ridge_constant(${data.lam}, 1, "published")
+print(constant / epsilon.sum())  # mean length of the noise`,
+      show({ ask: given, own }, width) {
+        const open = given >= 0;
         const now = solve(data, own);
         const left = data.names.filter((_, k) => !now.threshold.used[k]);
         return {
-          charts: [picture.draw(now, width), wedges(now, width, open)],
+          charts: [picture.draw(now, width), wedges(now, width)],
+          verdict: ask.verdict(0, `with own weights it grows by ${Math.round(100 * (solve(data, data.asked).own.noise / before.own.noise - 1))} ` +
+            `percent; with the smallest budget for all it is ten times as long`),
+          met: left.join() === "Ben,Dora",
           text: !open ? `${name}'s budget is ${short(own)}. What happens to the noise at ${data.asked}?` :
             `If ${name}'s budget is ${short(own)}, the mean length of the noise is ` +
             `${short(now.own.noise)} with own weights${aside(than("own", own))}, ` +

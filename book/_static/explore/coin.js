@@ -50,13 +50,18 @@ explore.coin = (() => {
     return {
       title: "Choose your coin, and see what answers through it are worth",
       controls: { ask, epsilon: budget },
+      extreme: { epsilon: "6" },
+      challenge: `Find the budget at which half of the ${data.size} answers are left.`,
+      python: ({ epsilon }) => `from pdpbook.guarantees import PureDP
+
+coin = PureDP(${epsilon}, neighbors="replace-one")
+print(${data.size} * coin.profile(0.0)**2)  # open answers`,
       show({ ask: given, epsilon }, width) {
         const open = given >= 0, now = solve(open ? epsilon : data.start);
         const told = Math.round(size * now.truth), worth = Math.round(size * now.worth);
         const lines = chart({
           width, height: 210, left: 54,
-          label: open ? "Two curves over the budget: how many answers are the truth on purpose and, below it, what all are worth."
-            : "Empty axes. The curves are drawn after your guess.",
+          label: "Two curves over the budget: how many answers are the truth on purpose and, below it, what all are worth.",
           x: { low: 0, high: 6, ticks: [0, 1, 2, 3, 4, 5, 6], name: "privacy budget ε of each" },
           y: { low: 0, high: size * 1.06, ticks: [0, size / 4, size / 2, 3 * size / 4, size], name: `of ${size} answers` },
         });
@@ -69,17 +74,16 @@ explore.coin = (() => {
           lines.name("worth in open answers", 1.9, size * 0.2, value);
           lines.mark(epsilon, size * now.truth, truth);
           lines.mark(epsilon, size * now.worth, value);
-        } else {
-          lines.name("Guess first, then the curves appear.", 0.2, size / 2, { color: SOFT });
         }
         const odds = `e^${short(epsilon)}, or ${short(Math.exp(epsilon))},`;
         return {
-          charts: [crowds(size, told, worth, open, width), lines],
+          charts: [crowds(size, told, worth, open, width), ...(open ? [lines] : [])],
           text: !open ? `Of ${size} answers with ${data.name}'s budget, ${told} are the truth on purpose. The club sees no colors, only yes or no.` :
-            ask.verdict(data.right, `with ${data.name}'s budget it is about ${data.guesses[data.right]} open answers`) +
             `With a budget of ${short(epsilon)} the coin falls on truth in ${short(100 * now.truth)} of 100 cases, and ` +
             `${short(100 * now.report)} of 100 reports are true: ${odds} times as likely as false. ` +
             `So ${size} reports are worth ${short(size * now.worth)} open answers.`,
+          verdict: ask.verdict(data.right, `with ${data.name}'s budget it is about ${data.guesses[data.right]} open answers`),
+          met: Math.abs(now.worth - 0.5) < 0.005,
           table: {
             caption: "Each member: budget; coin falls on truth, report is true, and worth, in percent",
             head: ["member", "budget", "truth", "true", "worth"],

@@ -16,7 +16,7 @@ explore.hills = (() => {
   }
 
   function view(data) {
-    const { INK, bell, chart, choice, guess, short, slider, steps } = explore;
+    const { INK, bell, chart, choice, guess, literal, short, slider, steps } = explore;
     const LOW = 2.9, HIGH = 3.1, TOP = 44;
     const results = Array.from({ length: 101 }, (_, k) => Number((LOW + k * 0.002).toFixed(3)));
     const who = choice({ label: "Whose answer changes",
@@ -29,6 +29,16 @@ explore.hills = (() => {
     return {
       title: "Two hills: the results to expect after two answers of one member",
       controls: { ask, who, result, own },
+      extreme: { who: "Zoe", result: "3.100" },
+      python: ({ who: chosen, result: x, own: mine }) => `import numpy as np
+from pdpbook.noise import ProductLaw
+from pdpbook.personalized import pdp_weights
+
+epsilon = np.repeat(${literal([...data.epsilon, mine])}, ${data.copies})
+k = ${data.copies * (chosen < 5 ? 4 - chosen : 5)}  # who answers 0, or ${data.width}
+move = ${data.width} * pdp_weights(epsilon)[k]
+zero, five = (ProductLaw([m], [move / epsilon[k]]) for m in (3, 3 + move))
+print(np.exp(abs(five.logpdf([${x}]) - zero.logpdf([${x}]))))`,
       show({ ask: given, who: chosen, result: x, own: mine }, width) {
         const index = chosen < 5 ? 4 - chosen : 5, whose = chosen < 5 ? `${data.names[index]}'s` : "Your";
         const open = given >= 0, now = solve(data, open ? mine : data.own, index), here = ratio(data, mine, index, x);
@@ -49,16 +59,16 @@ explore.hills = (() => {
           lines.mark(x, low, { shape: "circle", color: INK.soft });
           lines.mark(x, high, { shape: "circle", color });
         } else {
-          lines.name("Guess first.", 2.905, TOP * 0.8, { color: INK.soft });
+          lines.name("answer 5: where?", 2.905, TOP * 0.8, { color });
         }
         const times = here >= 1 ? `${short(here)} times as likely after the answer 5 as after 0`
           : `${short(1 / here)} times as likely after the answer 0 as after 5`;
         return {
           charts: [lines],
           text: !open ? "The hill shows which results to expect if Zoe answers 0. Her answer 5 moves the hill: how much likelier can it make a result?" :
-            ask.verdict(2, "for Zoe it is at most e, or 2.72, times") +
             `${whose} answer moves the hill by ${short(now.budget)} times the size of the noise. ` +
             `A result of ${x.toFixed(3)} is ${times}. No result comes above ${short(Math.exp(now.budget))} times.`,
+          verdict: ask.verdict(2, "for Zoe it is at most e, or 2.72, times"),
           table: {
             caption: "Each member: budget, largest move of the average in days, largest factor",
             head: ["member", "budget", "move", "factor"],

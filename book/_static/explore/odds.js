@@ -90,7 +90,8 @@ explore.odds = (() => {
   function view(data) {
     const { guess, short, slider, steps } = explore;
     const range = Array.from({ length: data.results[1] - data.results[0] + 1 }, (_, k) => k + data.results[0]);
-    const percent = (p) => `${short(100 * p)} percent`;
+    // 99.95 and more with as many digits as it takes not to say 100
+    const percent = (p) => (p > 0.9995 ? `${Math.floor(1e5 * p) / 1e3} percent` : `${short(100 * p)} percent`);
     const ask = guess({ label: "It can rise to:", options: data.guesses });
     const result = slider({ label: "Published result", values: () => range, start: data.result,
       text: (v) => String(v) });
@@ -105,6 +106,18 @@ explore.odds = (() => {
     return {
       title: "Two clouds of releases, and what one result does to a belief",
       controls: { ask, result, epsilon, prior },
+      extreme: { result: "13", epsilon: "10", prior: "0.01" },
+      challenge: "Let a result move a belief of 50 percent above 90.",
+      python: ({ result: r, epsilon: e, prior: p }) => `import numpy as np
+from fractions import Fraction
+from pdpbook.noise import WholeNumbers
+
+rate = Fraction("${e}") / ${data.high - data.low}  # of the noise
+low, high = (WholeNumbers((total,), (rate,), (Fraction(1),))
+             for total in (${data.low}, ${data.high}))
+times = np.exp(high.logpmf([${r}]) - low.logpmf([${r}]))
+odds = times * ${p} / (1 - ${p})
+print(100 * odds / (1 + odds))  # percent`,
       show({ ask: given, result: r, epsilon: e, prior: p }, width) {
         const open = given >= 0, now = open ? { epsilon: e, prior: p, result: r, open }
           : { epsilon: data.epsilon, prior: data.prior, result: data.result, open };
@@ -117,9 +130,10 @@ explore.odds = (() => {
         return {
           charts: [clouds(data, now, width, open ? choose : () => {}), scale(data, now, width)],
           text: !open ? `The bars show which results to expect at a budget of ${data.epsilon}. How far can one of them move the belief?` :
-            ask.verdict(data.right, `from 50 percent a budget of ${data.epsilon} lets it rise to ${percent(belief(0.5, Math.exp(data.epsilon)))}`) +
             `With a budget of ${now.epsilon} the result ${now.result} ${said}: a belief of ${percent(now.prior)} ` +
             `becomes ${percent(belief(now.prior, times))}. No result takes it above ${percent(most)} or below ${percent(least)}.`,
+          verdict: ask.verdict(data.right, `from 50 percent a budget of ${data.epsilon} lets it rise to ${percent(belief(0.5, Math.exp(data.epsilon)))}`),
+          met: p === 0.5 && belief(p, times) > 0.9,
           table: {
             caption: `Results at ε = ${now.epsilon}: how many times as likely if ${data.who} answered ${other} as if ` +
               `${one}, and the belief after, from ${percent(now.prior)} before`,

@@ -54,7 +54,7 @@ explore.ridge = (() => {
   }
 
   function view(data) {
-    const { choice, guess, short, slider } = explore;
+    const { choice, guess, held, literal, short, slider } = explore;
     const grid = (low, count) => Array.from({ length: count }, (_, k) => Number((low + k * 0.05).toFixed(2)));
     const X = grid(0, 21), Y = grid(-0.5, 31);
     const x = [...data.x], y = [...data.y];
@@ -86,7 +86,16 @@ explore.ridge = (() => {
     }, () => up.input.dispatchEvent(new Event("change")));
     return {
       title: "A line with and without one member",
-      controls: { ask, who, across, up },
+      controls: { ask, points: held([x, y], (v) => v >= -0.5 && v <= 1), who, across, up },
+      extreme: { who: "Zoe", across: "1", up: "-0.5" },
+      challenge: "Move Zoe to a place where leaving moves nothing, without x = 0.",
+      python: ({ who: k }) => `import numpy as np
+from pdpbook.ridge import leave_one_out
+
+x = np.array(${literal(x)})
+y = np.array(${literal(y)})
+fit = leave_one_out(x[:, None], y, ${data.lam})
+print(fit.move[${k}, 0])  # of the slope, without ${data.names[k]}`,
       show({ ask: given, who: k, across: u, up: v }, width) {
         const open = given >= 0;
         if (open) [x[k], y[k]] = [u, v];
@@ -95,13 +104,14 @@ explore.ridge = (() => {
         return {
           charts: [drawing.draw({ x, y, who: k, open }, now, width)],
           text: !open ? "Whose absence moves the line most? The fit without a member is drawn after your guess." :
-            ask.verdict(data.asked.indexOf(most), `${data.names[most]} moved the slope most, by ` +
-              `${short(first.people[most].move)}`) +
             `The slope is ${short(now.slope)}, without ${name} ${short(now.slope - move)}. ` +
             `Surprise ${short(surprise)} times pull ${short(pull)} is the move, ${short(move)}. ` +
             `${name}'s leverage is ${short(leverage)}, so the residual shows ${short(100 * (1 - leverage))} percent ` +
             `of the surprise, ${short(residual)}. With ${name} no released slope is more than ` +
             `${short(Math.exp(Math.abs(move) / data.noise))} times as likely, or as unlikely, as without.`,
+          verdict: ask.verdict(data.asked.indexOf(most), `${data.names[most]} moved the slope most, by ` +
+            `${short(first.people[most].move)}`),
+          met: data.names[k] === "Zoe" && u > 0 && Math.abs(move) < 0.005,
           table: {
             caption: "Each member: surprise to the others, pull, and their product, the move of the slope",
             head: ["member", "surprise", "pull", "move"],
