@@ -251,6 +251,10 @@ def test_levels_and_errors_are_those_of_the_package(ask, epsilon):
         assert errors["noise"] ** 2 == pytest.approx(kappa * weights.max() ** 2, rel=EXACT)
         both = kappa * tradeoff_value(weights, sizes, data["sigma2"] / kappa)
         assert errors["both"] ** 2 == pytest.approx(both, rel=EXACT)
+        [slices] = ask("mean.rest", [[h, data, data["sigma2"] / kappa]])
+        left = data["sigma2"] / kappa * np.maximum(1 - h / sizes, 0).sum()
+        assert sum(slices) == pytest.approx(left, rel=EXACT, abs=1e-12)
+        assert (sum(slices) == pytest.approx(h, rel=EXACT)) == (h == exact.h)  # level nowhere else
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
@@ -859,7 +863,7 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
 def test_a_guess_shows_what_answers_are_worth(visit):
     tab = visit("coin")
     green = tab.locator(".explore svg[role=img]").first.locator("circle[fill*=green]")
-    slider = tab.get_by_role("slider", name="Your budget")
+    slider = tab.get_by_role("slider", name="Budget of each")
     assert green.count() == 0
     assert not slider.is_visible()
     assert "43" not in said(tab)
@@ -867,7 +871,7 @@ def test_a_guess_shows_what_answers_are_worth(visit):
     guess.focus()
     tab.keyboard.press("Enter")
     assert guess.get_attribute("aria-pressed") == "true"
-    assert said(tab).startswith("Not quite: with Zoe's budget it is about 43 open answers.")
+    assert said(tab).startswith("Not quite: with Zoe's budget it is about 43 open answers;")
     assert green.count() == 43
     worth = r"are worth ([\d.]+) open answers\.$"
     assert number(worth, said(tab)) == 42.7
@@ -875,8 +879,14 @@ def test_a_guess_shows_what_answers_are_worth(visit):
     tab.keyboard.press("Home")
     assert number(worth, said(tab)) == green.count() == 0
     tab.keyboard.press("End")
-    assert number(worth, said(tab)) == 198
-    assert green.count() == 198
+    assert number(worth, said(tab)) == 164
+    assert green.count() == 164
+    before = said(tab)
+    tab.get_by_role("button", name="Show what the club sees").click()
+    dots = tab.locator(".explore svg[role=img] circle")
+    assert dots.count() == 600
+    assert {one.get_attribute("stroke") for one in dots.all()[:200]} == {"currentColor"}
+    assert said(tab) == before
 
 
 NOISE = r"noise is ([\d.]+) with own weights"
@@ -915,18 +925,25 @@ def test_a_guess_shows_the_parts_of_the_error(visit):
     assert "the penalty makes 100 %" in said(tab)
 
 
-def test_a_budget_dragged_by_mouse(visit):
-    tab = visit("budget")
-    slider = tab.get_by_role("slider", name="Chi's budget")
-    assert slider.get_attribute("aria-valuetext") == "0.1"
-    grip = tab.locator(".explore-grip circle")
-    middle = pull(tab, grip, 0, 60, touch=False)
-    own = float(slider.get_attribute("aria-valuetext"))
-    assert 0.4 < own < 0.9
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_every_step_of_the_staircase_is_dragged(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("budget", viewport=size, has_touch=touch, is_mobile=touch)
+    tab.get_by_role("button", name="5 percent longer").click()
+    assert said(tab).startswith("Right: with Chi at 0.01 it becomes 5 percent longer;")
+    slider, budgets = tab.get_by_role("slider", name="Budget"), [0.5, 0.2, 0.01, 0.2, 1]
+    for place in (4, 5 + 0, 10 + 2):  # Zoe, Ana and Chi, in each of the three fillings
+        grip = tab.locator(".explore-grip rect").nth(place)
+        middle = pull(tab, grip, 0, -40 if place == 4 else 35, touch)
+        own = float(slider.get_attribute("aria-valuetext"))
+        assert own != budgets[place % 5]
+        budgets[place % 5] = own
+        total = 360 * sum(budgets)
+        assert number(NOISE, said(tab)) == float(f"{72 / total:.3g}")
     text = said(tab)
-    assert number(NOISE, text) == float(f"{72 / crowd_of(data_of('budget'), own).sum():.3g}")
-    tab.mouse.move(*middle)  # let go: the bar stays
-    assert said(tab) == text
+    if not touch:
+        tab.mouse.move(*middle)  # let go: the step stays
+        assert said(tab) == text
 
 
 def test_the_profile_says_the_epsilon_of_the_package(visit):
@@ -1117,7 +1134,7 @@ STRUCK = """() => {
   const found = [], range = document.querySelectorAll(".explore input[type=range]")[1];
   for (range.value = 0; ; range.value = +range.value + 1) {
     range.dispatchEvent(new Event("input"));
-    const chart = document.querySelectorAll(".explore > div > svg")[1];
+    const chart = document.querySelectorAll(".explore > div > svg")[2];
     for (const name of chart.querySelectorAll(".explore-name"))
       for (const line of chart.querySelectorAll("svg path")) {
         if (line.getAttribute("d").match(/V/)) continue;
@@ -1147,7 +1164,7 @@ def test_no_curve_strikes_a_name_through(visit, width):
 def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("ridge", viewport=size, has_touch=touch, is_mobile=touch)
-    assert "after your guess" in said(tab)
+    assert "Whose band moves it most when it is cut?" in said(tab)
     assert not tab.get_by_label("Member", exact=True).is_visible()
     tab.get_by_role("button", name="Zoe").click()
     before = said(tab)

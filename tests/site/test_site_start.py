@@ -324,10 +324,10 @@ def test_bars_of_records_are_drawn_to_scale(visit):
 def test_orange_is_you(visit):
     figure = panels(visit())["hills"]
     guess(figure, 2)
-    orange = figure.locator('svg [stroke*="fig-warm"], svg [style*="fig-warm"]')
-    assert not orange.count()  # Zoe's hills
-    figure.get_by_role("combobox").select_option("you")
-    assert orange.count()
+    orange = figure.locator('svg text[style*="fig-warm"]').all_text_contents()
+    assert orange == ["you", "1.65"]
+    assert figure.locator('svg path[stroke*="fig-warm"]').count() == 1
+    assert figure.locator('svg path[stroke*="fig-blue"]').count() == 5
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

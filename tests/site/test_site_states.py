@@ -263,7 +263,7 @@ PRINTED = {
     "filter": r"[\d.e-]+: (\d+) weeks?\. The worst",
     "careful": r"the noise is ([\d.]+) days\.$",
     "weights": r"own weights need noise of ([\d.]+) days",
-    "hills": r"is ([\d.]+) times as likely after",
+    "hills": r"the factor is ([\d.]+) for Zoe",
     "told": r"you lose ([\d.]+) of the",
     "records": r"The best cap for Zoe is ([\d.]+),",
     "game": r"ceiling ([\d.]+) %",
@@ -271,6 +271,7 @@ PRINTED = {
 LONG_RUNS = {"contest", "plan"}  # their numbers are tables of long runs: no call prints them
 # Settings that do what the challenge asks for.
 SOLVED = {
+    "hills": {"result": "3.01"},
     "coin": {"epsilon": "1.75"},
     "budget": {"own": "0.4"},
     "errors": {"members": "800000"},
@@ -280,7 +281,7 @@ SOLVED = {
     "mean": {"epsilon": "5"},
     "ridge": {"across": "1", "up": "0.6"},
     "replace": {"crowd": "not at all", "across": "1", "up": "-1"},
-    "odds": {"epsilon": "2.5", "result": "13"},
+    "odds": {"epsilon": "2.5"},
     "audit": {"runs": "130"},
     "tilt": {"turn": "45", "along": "60", "across": "12"},
     "levels": {"who": "Chi", "own": "5"},

@@ -113,6 +113,10 @@ window.explore ??= (() => { // a page with several figures names this file once 
         const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
         plot.append(svg("path", { d, fill: "none", ...stroke(key) }));
       },
+      area(points, key) {
+        const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
+        plot.append(svg("path", { d: `${d}z`, fill: key.color, "fill-opacity": key.opacity ?? 0.25 }));
+      },
       level: (v, key) => plot.append(
         svg("path", { d: `M0,${to(v)}H${wide}`, ...stroke(key) })),
       upright: (u, key) => plot.append(
@@ -135,6 +139,9 @@ window.explore ??= (() => { // a page with several figures names this file once 
   function stroke({ color, dash = "none", width = 2 }) {
     return { stroke: color, "stroke-dasharray": dash, "stroke-width": width };
   }
+
+  // Widths of two drawings: side by side where there is room, else below each other.
+  const beside = (width, second) => (width > 640 ? [width - second - 16, second] : [width, width]);
 
   let count = 0;
 
@@ -221,6 +228,29 @@ window.explore ??= (() => { // a page with several figures names this file once 
         const all = wanted.split(",").map(Number);
         if (all.length !== lists.flat().length || !all.every((v) => Number.isFinite(v) && fits(v))) return false;
         for (const list of lists) list.splice(0, list.length, ...all.splice(0, list.length));
+        return true;
+      },
+    };
+  }
+
+  // A button that is in or out: `read` says which.
+  function toggle({ label }) {
+    const input = html("button", { type: "button", "aria-pressed": "false" }, label);
+    const set = (on) => input.setAttribute("aria-pressed", String(on));
+    const on = () => input.getAttribute("aria-pressed") === "true";
+    const change = (to) => {
+      set(to);
+      input.dispatchEvent(new Event("input"));
+    };
+    input.addEventListener("click", () => change(!on()));
+    return {
+      row: html("div", { class: "explore-control explore-press" }, input),
+      input,
+      read: on,
+      code: () => (on() ? "yes" : "no"),
+      write(wanted) {
+        if (!["yes", "no"].includes(wanted)) return false;
+        change(wanted === "yes");
         return true;
       },
     };
@@ -489,7 +519,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
   }
 
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, bell, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
-    press, ratios, short, slider, steps, svg, word,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
+    press, ratios, short, slider, steps, svg, toggle, word,
   };
 })();
