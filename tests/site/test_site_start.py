@@ -25,8 +25,8 @@ every_budget = pytest.mark.parametrize("own", OWN)
 every_figure = pytest.mark.parametrize("name", NAMES)
 
 
-def data_of(name):
-    """What the committed cell of the page hands to the script."""
+def written(name):
+    """The committed cell of the page that hands the data to the script."""
     notebook = nbformat.read(ROOT / "book" / "start.ipynb", as_version=4)
     [found] = [
         output.data["text/html"]
@@ -34,7 +34,13 @@ def data_of(name):
         for output in cell.get("outputs", [])
         if f'data-explore="{name}"' in output.get("data", {}).get("text/html", "")
     ]
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', found)[1])
+    return found
+
+
+def data_of(name):
+    return json.loads(
+        re.search(r'<script type="application/json">(.*?)</script>', written(name))[1]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +205,7 @@ def panels(tab):
 
 
 def said(figure):
-    return figure.locator("output").inner_text()
+    return figure.locator("output").inner_text().replace("\n", " ")
 
 
 def guess(figure, place):
@@ -318,10 +324,10 @@ def test_bars_of_records_are_drawn_to_scale(visit):
 def test_orange_is_you(visit):
     figure = panels(visit())["hills"]
     guess(figure, 2)
-    orange = figure.locator('svg [stroke*="fig-warm"], svg [style*="fig-warm"]')
-    assert not orange.count()  # Zoe's hills
-    figure.get_by_role("combobox").select_option("you")
-    assert orange.count()
+    orange = figure.locator('svg text[style*="fig-warm"]').all_text_contents()
+    assert orange == ["you", "1.65"]
+    assert figure.locator('svg path[stroke*="fig-warm"]').count() == 1
+    assert figure.locator('svg path[stroke*="fig-blue"]').count() == 5
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -42,11 +42,15 @@ explore.adaops = (() => {
       text: (v) => String(v) });
     const budget = choice({ label: "Budget ε", options: data.budgets.map((one) => String(one.epsilon)) });
     budget.input.selectedIndex = data.which;
-    ask.input.addEventListener("input", () => { budget.input.selectedIndex = data.which; });
     const LOW = 0.004, HIGH = 1.3, TOP = data.weights.at(-1), W = data.weights;
     return {
       title: "One sharpness for all clubs, or measuring first",
       controls: { ask, heavy, budget },
+      extreme: { heavy: String(data.weights.at(-1)) },
+      python: ({ heavy: weight, budget: which }) => `from pdpbook.posterior import AdaptivePlan
+
+plan = AdaptivePlan(${data.budgets[which].epsilon}, 1e-3, d=1, n_max=1100, calibration="simple")
+print(max(${weight} - plan.margin, 0))  # published, on average`,
       show({ ask: given, heavy: weight, budget: which }, width) {
         const open = given >= 0, one = data.budgets[which], now = at(data, which, weight);
         const lines = chart({
@@ -75,8 +79,8 @@ explore.adaops = (() => {
         const from = crossing(data, one), asked = crossing(data, data.budgets[data.which]);
         return {
           charts: [strip(now, weight, TOP, width), lines],
-          text: ask.verdict(data.right, `at ε = ${data.budgets[data.which].epsilon} from a weight of about ${short(asked)} on`) +
-            `The weight ${weight} is published as ${short(now.bound)} on average; after that ` +
+          verdict: ask.verdict(data.right, `at ε = ${data.budgets[data.which].epsilon} from a weight of about ${short(asked)} on`),
+          text: `The weight ${weight} is published as ${short(now.bound)} on average; after that ` +
             `${now.penalty > 0 ? `the penalty is ${short(now.penalty)}` : "no penalty is needed"} and the sharpness ` +
             `${short(now.gamma)}. Error of the slope: ${short(now.measured)} if one measures first, ` +
             `${short(now.fixed)} with one sharpness for all clubs.` + (which === data.which ? "" :

@@ -89,7 +89,11 @@ explore.audit = (() => {
   const kept = new Map(); // a curve is drawn again whenever the number of runs moves
   function curve(data, claimed, spent) {
     const key = `${claimed} ${spent}`;
-    if (!kept.has(key)) kept.set(key, RUNS.map((n) => [n, noticed(data, n, claimed, spent)]));
+    let last = 0; // once all audits notice, more runs change nothing
+    if (!kept.has(key)) kept.set(key, RUNS.map((n) => {
+      last = last > 1 - 1e-9 ? 1 : noticed(data, n, claimed, spent);
+      return [n, last];
+    }));
     return kept.get(key);
   }
 
@@ -131,11 +135,19 @@ explore.audit = (() => {
     return {
       title: "How likely an audit notices that a budget is larger than claimed",
       controls: { ask, runs: number, spent, claimed },
+      extreme: { spent: "4" },
+      challenge: "Find the number of runs with which about every second audit notices 1 where 0.5 was claimed.",
+      python: ({ runs: n, spent: e }) => `from fractions import Fraction
+import numpy as np
+from pdpbook.noise import WholeNumbers
+
+noise = WholeNumbers((0,), (Fraction("${e}") / 5,), (Fraction(1),))
+below = np.arange(1, 1000)[:, None]
+print(${n} * (1 - np.exp(noise.logpmf(below)).sum()))  # times 11 or more`,
       show({ ask: given, runs: n, spent: e, claimed: c }, width) {
         const open = given >= 0, now = open ? { n, e, c } : { n: data.runs, e: data.spent, c: data.claimed };
         const lines = chart({ width, height: 230, left: 54,
-          label: open ? "A curve over the number of runs, from near 0 up: the chance that an audit notices."
-            : "Empty axes: the chance that an audit notices, over the number of runs.",
+          label: "A curve over the number of runs, from near 0 up: the chance that an audit notices.",
           x: { low: 10, high: 1e5, log: true, ticks: [10, 100, 1000, 1e4], name: "runs in each case" },
           y: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: "chance to notice" } });
         const found = noticed(data, now.n, now.c, now.e), [p, q] = chances(now.e);
@@ -144,18 +156,17 @@ explore.audit = (() => {
         if (open) {
           lines.line(curve(data, now.c, now.e), { color: INK.warm });
           lines.mark(now.n, found, { color: INK.warm, shape: "circle" });
-        } else {
-          lines.name("Guess first, then the curve appears.", 13, 0.5, { color: explore.GRAY });
         }
         const most = [1, 2, 4].find((m) => m >= 1.05 * Math.max(now.c, now.e)) ?? 4;
         const truth = now.e > now.c ? `An audit notices with a probability of ${percent(found)}.`
           : `The claim is true, and is called refuted with a probability of ${percent(found)}; at most ${short(100 * data.alarm)} percent is allowed.`;
         return {
-          charts: [lines, scale({ claimed: now.c, spent: now.e, least, open, most }, width)],
+          charts: [...(open ? [lines] : []), scale({ claimed: now.c, spent: now.e, least, open, most }, width)],
           text: !open ? `A budget of ${data.claimed} is claimed, and the actual one is ${data.spent}. Of all audits of a true claim, ${short(100 * data.alarm)} percent at most may call it refuted.`
-            : ask.verdict(data.right, `with ${data.answer} runs in each case ${percent(noticed(data, data.answer, data.claimed, data.spent))} of all audits notice`)
-            + `With ${many} runs in each case, 11 or more typically occurs ${hits.toLocaleString("en-US")} and ${others.toLocaleString("en-US")} times, and `
+            : `With ${many} runs in each case, 11 or more typically occurs ${hits.toLocaleString("en-US")} and ${others.toLocaleString("en-US")} times, and `
             + `the audit says: a budget of at least ${short(least)}. Claimed was ${now.c}. ${truth}`,
+          verdict: ask.verdict(data.right, `with ${data.answer} runs in each case ${percent(noticed(data, data.answer, data.claimed, data.spent))} of all audits notice`),
+          met: now.e === 1 && now.c === 0.5 && Math.abs(found - 0.5) < 0.06,
           table: {
             caption: `Claimed ε = ${now.c}, actual ε = ${now.e}: chance that an audit says that the claim is refuted`,
             head: ["runs in each case", "chance in percent"],

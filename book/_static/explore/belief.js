@@ -26,6 +26,12 @@ explore.belief = (() => {
     return {
       title: "What somebody may come to believe",
       controls: { ask, epsilon, count, before, accepted },
+      extreme: { epsilon: "3", count: "100" },
+      challenge: "Publish ten times, and keep a belief of 10 percent at 20 or below.",
+      python: ({ epsilon: e, count: k }) => `from pdpbook.guarantees import PureDP, compose
+
+one = PureDP(${e}, neighbors="replace-one")
+print(compose(*[one] * ${k}).epsilon)  # of all publications together`,
       show({ ask: given, epsilon: e, count: k, before: p, accepted: most }, width) {
         const open = given >= 0, total = e * k, one = after(p, e), all = after(p, total);
         const axes = chart({
@@ -53,7 +59,9 @@ explore.belief = (() => {
         const limit = budget(p, most);
         return {
           charts: [axes],
-          text: verdict + `With ε = ${e} in each of ${k === 1 ? "1 publication" : `${k} publications`}, ` +
+          verdict,
+          met: k === 10 && p === 0.1 && all <= 0.2,
+          text: `With ε = ${e} in each of ${k === 1 ? "1 publication" : `${k} publications`}, ` +
             `ε = ${short(total)} in all, ${percent(p)} can become ${percent(all)} (orange); after one it is at most ` +
             `${percent(one)} (blue). ` + (limit > 1e-9
             ? `To keep it at ${percent(most)} (dotted), take ε = ${short(limit)} for all together` +

@@ -1,4 +1,4 @@
-// One budget among five groups: what each rule uses of the budgets, and the line it can release.
+// Three fillings of one staircase of budgets, whose steps are dragged, and the noise that each leaves.
 "use strict";
 
 explore.budget = (() => {
@@ -14,8 +14,7 @@ explore.budget = (() => {
 
   // Each rule: what it uses of every budget, weights in percent of a group, slope, mean noise.
   // Groups have the same size, so the best threshold is found among five budgets.
-  function solve(data, own) {
-    const budgets = data.budgets.map((e, k) => k === data.who ? own : e);
+  function fill(data, budgets) {
     const rule = (used) => {
       const total = sum(used), shares = used.map((e) => e / total);
       const mean = (list) => sum(list.map((v, k) => shares[k] * v));
@@ -27,155 +26,157 @@ explore.budget = (() => {
       threshold: rule(threshold(budgets)), own: rule(budgets) };
   }
 
-  const BLUE = "var(--fig-blue, #0072b2)", WARM = "var(--fig-warm, #b84a00)";
-  const SOFT = "var(--fig-soft, #6b737d)";
+  // The budgets of the chapter, with that of one group changed.
+  const solve = (data, own) => fill(data, data.budgets.map((e, k) => k === data.who ? own : e));
+
+  const { INK, word, named } = explore;
   const REACH = Math.log(5); // a Laplace variable of mean length 1 stays within it in 80 percent
+  const NOISE = 0.5; // the end of the axis of the noise
 
-  const { word } = explore;
-
-  // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
-  function bars(data, set, done) {
-    const { svg, short } = explore;
-    const height = 182, top = 16, foot = 50, left = 60, right = 16, high = height - top - foot;
-    const to = (v) => top + high * (1 - v);
-    const stage = svg("svg", { height, role: "img" }), holder = { stage };
-    explore.drag(stage, (x, y) => set((top + high - y) / high), done);
-    // Made once: a finger that drags must not lose what it touched.
-    const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
-    const knob = svg("g", {}, svg("circle", { r: 11, fill: WARM }),
-      svg("path", { d: "M-4,-2.5l4,-4l4,4M-4,2.5l4,4l4,-4", fill: "none",
-        stroke: "var(--fig-on, #fff)", "stroke-width": 1.6 }));
-    const grip = svg("g", { class: "explore-grip" }, area, knob), drawing = svg("g");
-    stage.append(drawing, grip);
-    holder.draw = (now, width) => {
+  // The same five steps three times, filled as far as a rule uses them. Any step can be dragged.
+  function fillings(data, set, done) {
+    const { svg, short, drag } = explore;
+    const height = 226, top = 30, foot = 76, gap = 14, left = 30, high = height - top - foot;
+    const stage = svg("svg", { height, role: "img" }), drawing = svg("g"), to = (v) => top + high * (1 - v);
+    const size = data.names.length;
+    let taken = 0, each = 1;
+    const grips = Array.from({ length: 3 * size }, () => svg("g", { class: "explore-grip" },
+      svg("rect", { y: -14, height: 28, fill: "transparent" }), svg("path", { "stroke-width": 5, "stroke-linecap": "round" })));
+    stage.append(drawing, ...grips);
+    stage.addEventListener("pointerdown", (event) => {
+      const grip = event.target.closest(".explore-grip");
+      if (grip) taken = grips.indexOf(grip) % size;
+    });
+    drag(stage, (_, y) => set(taken, (top + high - y) / high), done);
+    return (now, who, width) => {
       stage.setAttribute("width", width);
       stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      stage.setAttribute("aria-label",
-        `Five bars, the budgets: ${data.names.map((n, k) => `${n} ${short(now.budgets[k])}`).join(", ")}.`);
-      const step = (width - left - right) / data.names.length, wide = Math.min(step * 0.62, 84);
-      const marks = [
-        svg("path", { d: `M${left},${to(1)}V${to(0)}H${width - right}`, class: "explore-axis" }),
-        word("budget", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" })];
+      stage.setAttribute("aria-label", `Five steps, the budgets: ${data.names.map((n, k) =>
+        `${n} ${short(now.budgets[k])}`).join(", ")}. Filled three times: as far as the smallest, a threshold, or each uses them.`);
+      const wide = (width - left - 2 * gap) / 3, marks = [];
+      each = wide / size;
       for (const v of [0, 0.5, 1])
-        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-          word(short(v), left - 8, to(v) + 4, "end"));
-      now.budgets.forEach((e, k) => {
-        const mid = left + step * (k + 0.5);
-        marks.push(
-          svg("rect", { x: mid - wide / 2, y: to(e), width: wide, height: to(0) - to(e), fill: BLUE }),
-          word(data.names[k], mid, height - foot + 24, "middle", { "font-weight": 600 }),
-          word(short(e), mid, height - foot + 42));
+        marks.push(svg("path", { d: `M${left - 4},${to(v)}h4`, class: "explore-axis" }), word(short(v), left - 7, to(v) + 4, "end"));
+      const names = width > 560 ? ["the smallest for all", "the best threshold", "own weights"] : ["smallest", "threshold", "own"];
+      [[now.minimum, INK.soft], [now.threshold, INK.warm], [now.own, INK.blue]].forEach(([rule, color], p) => {
+        const start = left + p * (wide + gap);
+        marks.push(named(names[p], start + wide / 2, 14, color),
+          svg("path", { d: `M${start},${to(0)}h${wide}`, class: "explore-axis" }));
+        now.budgets.forEach((e, k) => {
+          const x = start + each * k, box = { x: x + 1, width: each - 2 };
+          marks.push(
+            svg("rect", { ...box, y: to(e), height: to(0) - to(e), fill: "none", stroke: color }),
+            svg("rect", { ...box, y: to(rule.used[k]), height: to(0) - to(rule.used[k]), fill: color }),
+            word(each > 34 ? data.names[k] : data.names[k][0], x + each / 2, to(0) + 16, "middle",
+              k === who ? { "font-weight": 700 } : {}));
+          const [area, line] = grips[p * size + k].children;
+          area.setAttribute("x", x);
+          area.setAttribute("width", each);
+          line.setAttribute("d", `M${x + 4},0h${each - 8}`);
+          line.setAttribute("stroke", k === who ? "currentColor" : color);
+          grips[p * size + k].setAttribute("transform", `translate(0 ${to(e)})`);
+        });
+        const long = wide * Math.min(rule.noise / NOISE, 1), y = to(0) + 30;
+        marks.push(svg("rect", { x: start, y, width: long, height: 12, fill: color, "fill-opacity": 0.55 }),
+          svg("path", { d: `M${start},${y - 3}v18`, class: "explore-axis" }),
+          word(`noise ${short(rule.noise)}`, start, y + 30, "start"));
+        if (rule.noise > NOISE) marks.push(svg("path", { d: `M${start + wide + 2},${y + 6}l-10,-7v14z`, fill: color }));
       });
-      const mid = left + step * (data.who + 0.5);
       drawing.replaceChildren(...marks);
-      area.setAttribute("x", -wide / 2);
-      area.setAttribute("width", wide);
-      grip.setAttribute("transform", `translate(${mid} ${to(now.budgets[data.who])})`);
-      return holder;
+      return { stage };
     };
-    return holder;
   }
 
   // Three wedges on one scale: with a probability of 80 percent the released line lies in it.
-  function wedges(now, width, open) {
+  function wedges(now, width) {
     const { svg, short } = explore;
-    const height = 206, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
-    const high = height - top - foot, gap = width > 480 ? 30 : 22, step = (width - left - right + gap) / 3;
+    const height = 150, top = 6, foot = 42, left = 30, gap = 14, low = -0.6, up = 1.8;
+    const high = height - top - foot, wide = (width - left - 2 * gap) / 3;
     const to = (v) => top + high * (up - v) / (up - low);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": open ? "Three wedges around a rising line. The sentence has the numbers."
-        : "Empty axes. The lines are drawn after your guess." });
+      "aria-label": "Three wedges around a rising line. The sentence has the numbers." });
     for (const v of [0, 1])
-      stage.append(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-        word(short(v), left - 8, to(v) + 4, "end"));
-    stage.append(word("faster by (minutes)", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
-      word("part of the training attended", (left + width - right) / 2, height - 4));
-    const names = width > 480 ? ["smallest for all", "best threshold", "own weights"]
-      : ["smallest", "threshold", "own"];
-    [[names[0], now.minimum, SOFT], [names[1], now.threshold, WARM], [names[2], now.own, BLUE]].forEach(([name, rule, color], k) => {
-      const x = left + step * k, wide = step - gap;
-      const inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
+      stage.append(svg("path", { d: `M${left - 4},${to(v)}h4`, class: "explore-axis" }), word(short(v), left - 7, to(v) + 4, "end"));
+    stage.append(word("faster by", -(top + high / 2), 11, "middle", { transform: "rotate(-90)" }),
+      word("part of the training attended", left + (width - left) / 2, height - 4));
+    [[now.minimum, INK.soft], [now.threshold, INK.warm], [now.own, INK.blue]].forEach(([rule, color], k) => {
+      const x = left + (wide + gap) * k, inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
       const at = (v) => to(v) - top, reach = REACH * rule.noise;
-      if (open) inner.append(
+      inner.append(
         svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope + reach)}V${at(rule.slope - reach)}z`,
           fill: color, "fill-opacity": 0.3 }),
         svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope)}`, stroke: color, "stroke-width": 2.5 }));
       stage.append(inner,
         svg("path", { d: `M${x},${top}V${top + high}M${x},${to(0)}h${wide}`, class: "explore-axis" }),
-        word("0", x, top + high + 18, "start"), word("1", x + wide, top + high + 18, "end"),
-        word(name, x + wide / 2, 16, "middle", { style: `fill:${color}`, class: "explore-name" }),
-        word(open ? `noise ${short(rule.noise)}` : "?", x + wide / 2, 34, "middle", { style: `fill:${color}` }));
+        word("0", x, top + high + 16, "start"), word("1", x + wide, top + high + 16, "end"));
     });
     return { stage };
   }
 
-  // Buttons that ask for a guess. The wedges are shown after it.
-  function question(data, set) {
-    const { html } = explore;
-    const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
-      html("legend", {}, "The noise becomes:"));
-    const asked = { row, input: row, open: false, read: () => asked.open };
-    const buttons = data.guesses.map((name) => {
-      const press = html("button", { type: "button", "aria-pressed": "false" }, name);
-      press.addEventListener("click", () => {
-        for (const one of buttons) one.setAttribute("aria-pressed", String(one === press));
-        asked.open = true;
-        set(data.asked);
-      });
-      return press;
-    });
-    row.append(...buttons);
-    return asked;
-  }
-
   function view(data) {
-    const { html, short, slider, steps } = explore;
-    const name = data.names[data.who], start = data.budgets[data.who];
-    const values = steps(0.01, 1), before = solve(data, start);
-    const budget = slider({ label: `${name}'s budget`, values: () => values, start,
-      text: (v) => String(v) });
-    const set = (v) => {
+    const { choice, guess, held, literal, short, slider, steps } = explore;
+    const values = steps(0.01, 1), before = fill(data, data.budgets), budgets = [...data.budgets];
+    const ask = guess({ label: "With own weights the noise becomes:", options: data.guesses });
+    const who = choice({ label: "Step of", options: data.names });
+    who.input.selectedIndex = data.who;
+    const own = slider({ label: "Budget", values: () => values, start: budgets[data.who], text: String });
+    const put = (v) => {
       const gaps = values.map((one) => Math.abs(one - v));
-      budget.input.value = gaps.indexOf(Math.min(...gaps));
-      budget.input.dispatchEvent(new Event("input"));
+      own.input.value = gaps.indexOf(Math.min(...gaps));
     };
-    const guess = question(data, set);
-    const picture = bars(data, set, () => budget.input.dispatchEvent(new Event("change")));
-    budget.input.addEventListener("change", () => { // who tries the slider has made a guess, too
-      guess.open = true;
-      guess.input.dispatchEvent(new Event("input"));
-    });
-    const than = (rule, own) => { // nothing is said of the change if there is none yet
-      if (own === start) return "";
-      const ratio = solve(data, own)[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
-      if (ratio > 1.995) return `${short(ratio)} times as long as at ${short(start)}`;
-      return by === 0 ? `as at ${short(start)}`
-        : `${Math.abs(by)} percent ${by > 0 ? "longer" : "shorter"} than at ${short(start)}`;
+    who.input.addEventListener("input", () => put(budgets[who.input.selectedIndex])); // before the figure reads it
+    ask.input.addEventListener("input", () => put(data.asked));
+    const draw = fillings(data, (k, v) => {
+      if (who.input.selectedIndex !== k) {
+        who.input.selectedIndex = k;
+        who.input.dispatchEvent(new Event("input"));
+      }
+      put(v);
+      own.input.dispatchEvent(new Event("input"));
+    }, () => own.input.dispatchEvent(new Event("change")));
+    // Of the change nothing is said if there is none.
+    const than = (now, rule) => {
+      const ratio = now[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
+      if (now.budgets.every((e, k) => e === data.budgets[k])) return "";
+      if (ratio > 1.995) return `${short(ratio)} times as long as at first`;
+      return by === 0 ? "as at first" : `${Math.abs(by)} percent ${by > 0 ? "longer" : "shorter"} than at first`;
     };
-    const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+    const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
     const aside = (...notes) => notes.some(Boolean) ? ` (${notes.filter(Boolean).join("; ")})` : "";
+    const asked = solve(data, data.asked), name = data.names[data.who];
     return {
-      title: "One budget, and the line that three rules release",
-      controls: { guess, own: budget },
-      show({ guess: open, own }, width) {
-        const now = solve(data, own);
-        const left = data.names.filter((_, k) => !now.threshold.used[k]);
+      title: "Three fillings of one staircase of budgets, and the noise of each",
+      controls: { ask, budgets: held([budgets], (v) => v >= 0.01 && v <= 1), who, own },
+      extreme: { who: "Zoe", own: "0.01" },
+      challenge: "Drag steps until the best threshold leaves out Ben and Dora, and nobody else.",
+      python: () => `import numpy as np
+from pdpbook.sensitivity import ridge_constant
+
+epsilon = np.repeat(${literal(budgets)}, ${data.copies})
+constant = ridge_constant(${data.lam}, 1, "published")
+print(constant / epsilon.sum())  # mean length of the noise`,
+      show({ ask: given, who: k, own: v }, width) {
+        if (given >= 0) budgets[k] = v;
+        const now = fill(data, [...budgets]), left = data.names.filter((_, j) => !now.threshold.used[j]);
         return {
-          charts: [picture.draw(now, width), wedges(now, width, open)],
-          text: !open ? `${name}'s budget is ${short(own)}. What happens to the noise at ${data.asked}?` :
-            `If ${name}'s budget is ${short(own)}, the mean length of the noise is ` +
-            `${short(now.own.noise)} with own weights${aside(than("own", own))}, ` +
+          charts: [draw(now, k, width), wedges(now, width)],
+          text: given < 0 ? `The larger the filled area, the less noise. ${name} allows ${short(data.budgets[data.who])}. ` +
+            `What happens to the noise if it is only ${short(data.asked)}?` :
+            `The mean length of the noise is ` +
+            `${short(now.own.noise)} with own weights${aside(than(now, "own"))}, ` +
             `${short(now.threshold.noise)} at the best threshold` +
-            `${aside(than("threshold", own), left.length && `it leaves out ${listed(left)}`)}, and ` +
-            `${short(now.minimum.noise)} with the smallest budget for all${aside(than("minimum", own))}. ` +
-            `With own weights ${name}'s group has ` +
-            `${short(100 * now.own.shares[data.who])} percent of all weight.`,
+            `${aside(than(now, "threshold"), left.length && `it leaves out ${joined(left)}`)}, and ` +
+            `${short(now.minimum.noise)} with the smallest budget for all${aside(than(now, "minimum"))}. ` +
+            `Own weights fill every step; ${data.names[k]}'s group then has ${short(100 * now.own.shares[k])} percent of all weight.`,
+          verdict: ask.verdict(0, `with ${name} at ${data.asked} it becomes ${Math.round(100 * (asked.own.noise / before.own.noise - 1))} ` +
+            `percent longer; with the smallest budget for all ${short(asked.minimum.noise / before.minimum.noise)} times as long`),
+          met: left.join() === "Ben,Dora",
           table: {
             caption: `Each group of ${data.copies}: budget, which is what a member loses at most with own ` +
               `weights; the same at the best threshold; own weight of the group`,
             head: ["group", "budget", "threshold", "weight"],
-            rows: data.names.map((n, k) => [n, short(now.budgets[k]), short(now.threshold.used[k]),
-              `${(100 * now.own.shares[k]).toFixed(1)} %`]),
+            rows: data.names.map((n, j) => [n, short(now.budgets[j]), short(now.threshold.used[j]),
+              `${(100 * now.own.shares[j]).toFixed(1)} %`]),
           },
         };
       },

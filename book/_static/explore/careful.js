@@ -10,7 +10,7 @@ explore.careful = (() => {
   }
 
   function view(data) {
-    const { INK, bell, chart, guess, short, slider, steps } = explore;
+    const { INK, bell, chart, guess, literal, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "The noise for all 600:",
@@ -20,6 +20,16 @@ explore.careful = (() => {
     return {
       title: "Six budgets, and the noise if the smallest holds for all",
       controls: { ask, own },
+      extreme: { own: "0.05" },
+      python: ({ own: mine }) => `import numpy as np
+from pdpbook.personalized import PersonalizedMean
+
+epsilon = np.repeat(${literal([...data.epsilon, mine])}, ${data.copies})
+same = np.full(len(epsilon), epsilon.min())
+y = np.full(len(epsilon), 3.0)
+model = PersonalizedMean(y_bounds=(0, ${data.width}))
+law = model.output_law(y[:, None], y, epsilon=same)
+print(${data.width} / 2 / law.eta)  # the noise, in days`,
       show({ ask: given, own: mine }, width) {
         const open = given >= 0, now = solve(data, open ? mine : data.own), tall = Math.max(1, ...now.budgets);
         const bars = chart({
@@ -39,7 +49,7 @@ explore.careful = (() => {
           width, height: 190, x: { low: 2, high: 4, ticks: [2, 2.5, 3, 3.5, 4], name: "published average (days a week)" },
           y: { low: 0, high: 6.8, ticks: [], name: "how likely" },
           label: open ? "A hill around the true average of 3 days: what may be published. The sentence has the numbers."
-            : "Axes around the true average of 3 days. A hill is drawn after your guess.",
+            : "Axes around the true average of 3 days. The hill of the smallest budget 0.1; the other is drawn after your guess.",
         });
         curve.upright(3, { color: INK.soft, width: 1, dash: "3 3" });
         if (open) {
@@ -51,14 +61,15 @@ explore.careful = (() => {
           if (now.least > 0.05) draw(0.05, 2.85, { color: INK.soft, dash: "5 4" });
           draw(mine, 2.95, { color: INK.blue, width: 3 });
         } else {
-          curve.name("Guess first.", 3.05, 3.4, { color: INK.soft });
+          curve.line(bell(3, solve(data, 0.1).scale, 2, 4), { color: INK.soft, dash: "5 4" });
+          curve.name("smallest 0.1", 2.82, 2.6, { color: INK.soft }, "end");
         }
         return {
           charts: [bars, curve],
           text: !open ? "The filled part of each bar is what one common promise uses. Guess, then move your budget." :
-            ask.verdict(2, `with 0.1 as the smallest budget the noise is ${size(0.1)} days, with 0.05 it is ` +
-              `${size(0.05)}, twice as much for all`) +
             `Now your budget is ${mine}: the smallest is ${now.least}, and the noise is ${short(now.scale)} days.`,
+          verdict: ask.verdict(2, `with 0.1 as the smallest budget the noise is ${size(0.1)} days, with 0.05 it is ` +
+              `${size(0.05)}, twice as much for all`),
           table: {
             caption: "Each group: its budget, and the budget that one common promise uses",
             head: ["group", "budget", "used"],

@@ -7,8 +7,8 @@ explore.contest = (() => {
     const mean = data.rows.find((row) => row.rival).errors[k], bar = Math.min(100, mean);
     const record = data.rows.filter((row) => row.group < 2 && !row.rival);
     const wins = record.filter((row) => row.errors[k] + 2 * row.doubt[k] < bar);
-    return { wins: wins.length, of: record.length,
-      best: data.rows.reduce((one, row) => (row.errors[k] < one.errors[k] ? row : one)) };
+    return { wins: wins.length, of: record.length, // the best is one among equal promises
+      best: record.reduce((one, row) => (row.errors[k] < one.errors[k] ? row : one)) };
   }
 
   const ROW = 21, HEAD = 28, LEFT = 142, RIGHT = 14, LOW = 50, HIGH = 150;
@@ -45,15 +45,14 @@ explore.contest = (() => {
     data.rows.forEach((row, j) => {
       const v = row.errors[k], color = row.group < 2 && !row.rival ? INK.blue : "var(--fig-green)";
       word(row.name, LEFT - 8, places[j] + 4, "end");
-      if (!open) return;
+      if (!open && !row.rival) return word("?", at(102), places[j] + 4, "start", { style: `fill:${INK.soft}` });
       if (v <= HIGH - 2) marks.push(svg("circle", { cx: at(v), cy: places[j], r: 6, fill: color }));
       else word(`${Math.round(v)} ▸`, width - RIGHT, places[j] + 4, "end", { style: `fill:${color}`, class: "explore-name" });
     });
-    if (!open) word("Guess first.", at(102), places[3] + 4, "start", { style: `fill:${INK.soft}` });
     const height = foot + 44;
     return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": open ? "A row with one dot for each mechanism. The table has the numbers."
-        : "A row for each mechanism, without dots. They are drawn after your guess." }, ...marks) };
+        : "A row for each mechanism. Only the means have dots; the others are drawn after your guess." }, ...marks) };
   }
 
   function view(data) {
@@ -63,14 +62,15 @@ explore.contest = (() => {
     return {
       title: "Errors of all mechanisms on the same patients",
       controls: { ask, budget },
+      extreme: { budget: "10" },
       show({ ask: given, budget: epsilon }, width) {
         const open = given >= 0, k = open ? data.budgets.indexOf(epsilon) : data.budget, now = solve(data, k);
         return {
           charts: [dots(data, k, open, width)],
           text: !open ? `Fourteen rows in the first two groups publish a regression. How many are clearly left of 100 at ε = ${data.budgets[data.budget]}?`
-            : ask.verdict(data.right, `at ε = ${data.budgets[data.budget]} it is ${asked.wins} of ${asked.of}`) +
-              `Of the ${now.of} regressions that hide a record (blue), ${now.wins} ${now.wins === 1 ? "is" : "are"} clearly better than the mean at ε = ${epsilon}. ` +
-              `The smallest error of all is ${short(now.best.errors[k])}, in the row "${now.best.name}" (${data.groups[now.best.group]}).`,
+            : `Of the ${now.of} regressions that hide a record (blue), ${now.wins} ${now.wins === 1 ? "is" : "are"} clearly better than the mean at ε = ${epsilon}. ` +
+              `Among them the smallest error is ${short(now.best.errors[k])}, in the row "${now.best.name}" (${data.groups[now.best.group]}).`,
+          verdict: ask.verdict(data.right, `at ε = ${data.budgets[data.budget]} it is ${asked.wins} of ${asked.of}`),
           table: {
             caption: "Error by budget, in percent of that of the mean",
             head: ["mechanism", ...data.budgets.map((v) => `ε = ${v}`)],

@@ -21,6 +21,11 @@ explore.descent = (() => {
         steps: slider({ label: "Steps", values: () => data.steps, start: data.count, text: String }),
         sigma: slider({ label: "Noise multiplier", values: () => data.sigmas, start: data.sigma, text: String }),
       },
+      extreme: { steps: String(data.steps.at(-1)) },
+      challenge: "Take 1,000 steps, and keep the guesser below 70 of 100.",
+      python: ({ steps, sigma }) => `from pdpbook.gradient import dpsgd_total_variation
+
+print(50 + 50 * dpsgd_total_variation(${sigma}, 0.1, ${steps}))  # of 100`,
       show({ ask: given, steps, sigma }, width) {
         const open = given >= 0, noise = open ? sigma : data.sigma, now = solve(data, noise, steps);
         const lines = chart({
@@ -45,11 +50,12 @@ explore.descent = (() => {
         return {
           charts: [lines],
           text: !open ? `After one step the guess is right in at most ${short(one.lot)} of 100 cases.`
-            : ask.verdict(data.right, `after ${data.count} steps with the noise multiplier ` +
-                `${data.sigma} it is right in at most ${short(asked.lot)} of 100 cases`) +
-              `After ${count} with the noise multiplier ${sigma} it is right in at most ${short(now.lot)} of 100 ` +
+            : `After ${count} with the noise multiplier ${sigma} it is right in at most ${short(now.lot)} of 100 ` +
               `cases, and in ${short(now.all)} if everybody is in every step. ` +
               `By coins, ε is ${short(now.epsilon)} at δ = 0.00001.`,
+          verdict: ask.verdict(data.right, `after ${data.count} steps with the noise multiplier ` +
+            `${data.sigma} it is right in at most ${short(asked.lot)} of 100 cases`),
+          met: steps === 1000 && now.lot < 70,
           table: {
             caption: `Right guesses of 100 with the noise multiplier ${noise}, at most, and ε at δ = 0.00001 by coins`,
             head: ["steps", "by coins", "every step", "ε"],

@@ -24,17 +24,29 @@ explore.erm = (() => {
   }
 
   function view(data) {
-    const { INK, chart, choice, guess, ratios, short, slider } = explore;
+    const { INK, chart, choice, guess, literal, ratios, short, slider } = explore;
     const ask = guess({ label: "Zoe's ε:", options: data.guesses });
     const rule = choice({ label: "The club cuts the arrow of", options: ["each record", "each person"] });
     const level = slider({ label: "Level h", start: data.level, text: (v) => `h = ${v}`,
-      values: () => [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40] });
+      values: () => LEVELS });
     const epsilon = slider({ label: "Privacy budget ε", start: data.epsilon, text: (v) => `ε = ${v}`,
       values: () => [0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5] });
-    const LOW = 0.01, HIGH = 3000, TOP = 0.6, most = Math.max(...data.sizes);
+    const LEVELS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40], LOW = 0.01, HIGH = 3000, TOP = 0.6, most = Math.max(...data.sizes);
     return {
       title: "What a step promises each member, and what it costs",
       controls: { ask, rule, level, epsilon },
+      extreme: { rule: "each person", level: "40" },
+      challenge: "Cut by person, and find the lowest bound.",
+      python: ({ level: h, epsilon: e }) => `import numpy as np
+from pdpbook.user_level import calibrate_rho, convergence_constant
+
+records = np.repeat(${literal(data.sizes)}, ${data.copies})
+weights = np.minimum(records, ${h}) / np.minimum(records, ${h}).sum()
+noise = 2 * ${data.reach} * weights.max() * np.sqrt(
+    ${data.d} / calibrate_rho(${e}, ${data.delta}))
+sampling = ${data.reach} * convergence_constant(int(records.sum()), ${data.d}) \\
+    * np.sqrt(weights**2 @ (1 / records))
+print(noise + sampling)  # the bound on the loss`,
       show({ ask: given, rule: which, level: h, epsilon: e }, width) {
         const open = given >= 0, record = which === 0;
         const now = solve(data, { level: h, epsilon: e, record });
@@ -42,17 +54,16 @@ explore.erm = (() => {
           width, height: 220, left: 58, x: { low: 0.4, high: 5.6, ticks: [], name: "" },
           y: { low: LOW, high: HIGH, ticks: [0.01, 0.1, 1, 10, 100, 1000], name: "promised ε", log: true },
           label: open ? "Bars: the epsilon each member is promised, and a line at the budget. The table has the numbers."
-            : "Five names without bars. The bars are drawn after your guess.",
+            : "One bar, Ana's, and a line at the budget. The others are drawn after your guess.",
         });
         data.names.forEach((name, k) => {
           const v = now.promised[k], color = v > e * 1.0001 ? INK.warm : INK.blue;
           bars.name(name, k + 1, LOW * (HIGH / LOW) ** -0.11, { color: "currentColor" }, "middle");
-          if (!open) return;
+          if (!open && k) return bars.name("?", k + 1, e * 1.5, { color: INK.soft }, "middle");
           bars.bar(k + 1, 0.3, v, { fill: color, color });
           bars.name(short(v), k + 1, Math.max(v, e) * 1.5, { color }, "middle");
         });
-        if (open) bars.level(e, { color: "currentColor", dash: "5 4", width: 1.5 });
-        else bars.name("Guess first, then the bars appear.", 1, 3, { color: INK.soft });
+        bars.level(e, { color: "currentColor", dash: "5 4", width: 1.5 });
         if (!open)
           return { charts: [bars], text: "Every arrow of a record is cut, and the noise hides one of them. " +
             "Ana, with one record, has ε = 1. Which ε has Zoe?", table: { caption: "", head: [], rows: [] } };
@@ -79,15 +90,18 @@ explore.erm = (() => {
         if (!record) lines.mark(h, now.bound, total);
         const verdict = ask.verdict(data.right, "with 40 times Ana's arrow, what is promised to Zoe is only " +
           `ε = ${short(solve(data, { level: 1, epsilon: data.epsilon, record: true }).promised.at(-1))}`);
-        const worst = Math.max(...now.promised);
+        const worst = Math.max(...now.promised), lowest = Math.min(...at("bound").map(([, v]) => v));
+        const lower = LEVELS.filter((g) => solve(data, { level: g, epsilon: e, record: false }).bound < now.bound);
         return {
           charts: [bars, lines],
-          text: verdict + (record
+          verdict,
+          met: !record && !lower.length,
+          text: (record
             ? `Cut by record, the budget ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}. ` : "") +
             `Cut by person at level ${short(h)}, all have ε = ${e} or less, and the bound is ${short(now.bound)} ` +
             `(noise ${short(now.noise)}, sampling ${short(now.luck)}). ` +
             `The level of the theorem, ${short(now.best)}, has ${short(least.bound)}; ` +
-            `the lowest point of the curve is ${short(Math.min(...at("bound").map(([, v]) => v)))}.`,
+            `the lowest point of the curve is ${short(lowest)}.`,
           table: {
             caption: "Each group: records of one member, how many they count for, and the promised ε",
             head: ["group", "records", "count for", "promised ε"],

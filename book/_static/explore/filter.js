@@ -28,19 +28,21 @@ explore.filter = (() => {
     return parts;
   }
 
-  function boxes(name, own, worst, budget, width) {
+  function boxes(name, own, worst, budget, width, open) {
     const { BLUE, VERMILION: WARM, svg, word } = explore, height = 146;
     const wide = (width - 4) / Math.max(1, 1.02 * (worst.weeks + 1) * worst.cost / budget);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `The budget of ${name} as a box. By the own answer ${many(own.weeks)} fit, by the worst answer ${many(worst.weeks)}.` });
-    stage.append(...box(0, `own answer: ${many(own.weeks)}`, own, budget, BLUE, wide),
+      "aria-label": `The budget of ${name} as a box. ${open ? `By the own answer ${many(own.weeks)} fit, by` : "By"} the worst answer ${many(worst.weeks)}.` });
+    const mine = open ? box(0, `own answer: ${many(own.weeks)}`, own, budget, BLUE, wide)
+      : box(0, "own answer: your guess", { cost: 0, weeks: Infinity }, budget, BLUE, wide);
+    stage.append(...mine,
       ...box(66, `worst answer: ${many(worst.weeks)}`, worst, budget, WARM, wide),
       word(`box: the budget of ${name}; dashed: does not fit`, 2, height - 6, "start"));
     return { stage };
   }
 
   function view(data) {
-    const { choice, guess, short, slider, svg } = explore;
+    const { choice, guess, short, slider } = explore;
     const ask = guess({ label: `${data.names[data.who]} can take part in`, options: data.guesses });
     const who = choice({ label: "Member", options: data.names });
     who.input.selectedIndex = data.who;
@@ -53,18 +55,27 @@ explore.filter = (() => {
     return {
       title: "How many weeks fit into a budget",
       controls: { ask, who, hours, noise },
+      extreme: { who: "Zoe", hours: "5" },
+      challenge: "Let Ben take part in 100 weeks or more, with an answer above 0.",
+      python: ({ who: k, hours: own, noise: sigma }) => `from pdpbook.guarantees import BudgetAccount, GaussianDP
+
+account = BudgetAccount([${data.budgets[k]}], neighbors="zero-out", kind=GaussianDP)
+weeks = 0
+while weeks < 7000 and account.admit(${own} / ${sigma})[0]:
+    weeks += 1
+print(weeks)`,
       show({ ask: given, who: k, hours: own, noise: sigma }, width) {
         const open = given >= 0, mu = data.budgets[k], name = data.names[k], asked = data.who;
         const mine = solve(own, mu, sigma), worst = solve(data.worst, mu, sigma);
-        const closed = svg("svg", { width, height: 30, role: "img", "aria-label": "Empty until your guess." });
         return {
-          charts: [open ? boxes(name, mine, worst, mu ** 2, width) : { stage: closed }],
+          charts: [boxes(name, mine, worst, mu ** 2, width, open)],
           text: !open ? `${data.names[asked]} has a budget of ${data.budgets[asked]} and answers ${span(data.hours[asked])} ` +
             `every week. The noise has a standard deviation of ${data.noise} hours.` :
-            ask.verdict(data.right, `${data.guesses[data.right]} weeks`) +
             `With ${span(own)} ${name} moves the total by ${short(own / sigma)} standard deviations. The square is ` +
             `${short(mine.cost)}, the square of the budget ${short(mu ** 2)}: ${many(mine.weeks)}. ` +
             `The worst answer costs ${short(worst.cost)}: ${many(worst.weeks)}.`,
+          verdict: ask.verdict(data.right, `${data.guesses[data.right]} weeks`),
+          met: data.names[k] === "Ben" && own > 0 && mine.weeks >= 100,
           table: {
             caption: `Weeks of each member, with noise of ${sigma} hours`,
             head: ["member", "budget", "hours", "own answer", "worst answer"],

@@ -46,6 +46,10 @@ explore.game = (() => {
       html("legend", {}, "Are you in it?"), ...buttons, again);
     return {
       title: "Am I in it? Guess twenty times",
+      extreme: { own: "2" },
+      python: ({ own: mine }) => `from pdpbook.pac import epsilon_to_success_rate
+
+print(100 * epsilon_to_success_rate(${mine}, 0.0))  # percent at most`,
       controls: { ask, own, play: { row: play, input: play, read: () => past.length } },
       show({ ask: given, own: mine }, width) {
         if (mine !== budget) { // another budget is another game
@@ -68,7 +72,7 @@ explore.game = (() => {
         hill(now.shift, { color: INK.warm });
         axis.name("without you", -0.115, 38, { color: INK.soft });
         axis.name("with you", 0.135, 38, { color: INK.warm }, "end");
-        if (given >= 0) axis.mark(Math.min(Math.max(current.result, -0.119), 0.139), 2, { shape: "triangle", color: INK.blue });
+        if (given >= 0) axis.mark(current.result, 2, { shape: "triangle", color: INK.blue });
         const rate = `The best guesser is right in ${(100 * now.best).toFixed(1)} percent of the rounds in the long run; ` +
           `at a budget of ${mine} nobody can exceed ${(100 * now.ceiling).toFixed(1)} percent.`;
         const hoped = given >= 0 && given < 4 ? ` You had expected ${["10", "about 12", "about 16", "all 20"][given]}.` : "";
@@ -78,7 +82,7 @@ explore.game = (() => {
             : over ? `${told}You were right in ${right} of 20.${hoped} ${rate}` +
             (right / ROUNDS > now.ceiling ? " Your score above the ceiling is luck: it is a ceiling for the long run." : "")
             : `${told}${right} of ${past.length} right. Round ${past.length + 1}: the page published ` +
-              `${current.result.toFixed(3)} days${current.result < 0 ? " (below 0 because of the noise)" : ""}. Were you in it?`,
+              `${current.result.toFixed(4)} days${current.result < 0 ? " (below 0 because of the noise)" : ""}. Were you in it?`,
           table: {
             caption: "How often a guess can be right, in the long run, in percent",
             head: ["budget", "best guess here", "ceiling"],

@@ -128,7 +128,8 @@ explore.gwa = (() => {
         fill: WARM }),
       word("squared error from records", left, y - 9, "start", BLUE),
       word("and from noise", width - right, y - 9, "end", WARM)];
-    if (now.variance > most) marks.push(word("→", width - 2, y + thick - 8, "end", WARM));
+    if (now.variance > most)
+      marks.push(word(`${Math.round(now.variance).toLocaleString("en")} →`, width - 4, y + thick - 8, "end", "var(--fig-on)"));
     if (open) {
       marks.push(svg("path", { d: `M${at(least)},${y - 4}v${thick + 8}`, stroke: "currentColor", "stroke-width": 3 }));
       const far = at(least) > width / 2;
@@ -141,22 +142,24 @@ explore.gwa = (() => {
   }
 
   function view(data) {
-    const { guess, html, short, slider, steps } = explore;
+    const { guess, held, html, literal, press, short, slider, steps } = explore;
     const meters = { ...data, width: 1000 * data.width, sigma2: 1e6 * data.sigma2 };
     const ask = guess({ label: "Zoe's evenings should count:", options: data.guesses });
     const epsilon = slider({ label: "Privacy budget ε", values: () => steps(0.3, 10), start: data.epsilon,
       text: (v) => `ε = ${v}` });
     const least = data.kinds.map(({ s, x }) => s * x);
     const total = (l, w) => sum(data.kinds.map(({ who }, k) => (who === l ? w[k] : 0)));
-    let weights = least, answer = least;
+    const weights = [...least];
+    let answer = least;
+    const take = (wanted) => weights.splice(0, weights.length, ...wanted);
     const redraw = () => epsilon.input.dispatchEvent(new Event("input"));
     const set = (k, meter) => { // this bar gets its height, the others share what is left
       const { u } = solve(meters, weights, 1), { x } = data.kinds[k];
       const v = Math.min(Math.max(meter, 0), TOP) / meters.width;
       const rest = Math.max(1 - meters.copies * x * v, 0);
       const others = meters.copies * sum(u.map((w, j) => (j === k ? 0 : data.kinds[j].x * w)));
-      if (others < 1e-6) weights = u.map((w, j) => (j === k ? v : rest / meters.copies / (u.length - 1) / data.kinds[j].x));
-      else weights = u.map((w, j) => (j === k ? v : w * rest / others));
+      take(u.map((w, j) => (j === k ? v : others < 1e-6 ? rest / meters.copies / (u.length - 1) / data.kinds[j].x
+        : w * rest / others)));
       redraw();
     };
     const picture = bars(meters, set);
@@ -165,26 +168,34 @@ explore.gwa = (() => {
       ["Least squares", () => least],
       ["Every member the same", () => least.map((w, k) => w / total(data.kinds[k].who, least))],
       ["Show the best weights", () => answer]]) {
-      const press = html("button", { type: "button" }, name);
-      press.addEventListener("click", () => {
-        weights = wanted();
+      row.append(press(name, () => {
+        take(wanted());
         redraw();
-      });
-      row.append(press);
+      }));
     }
-    let asked = -1;
+    ask.input.addEventListener("input", () => { // her evenings as guessed
+      if (ask.read() > data.right) return;
+      const zoe = data.kinds.at(-1).who, all = total(zoe, weights), shares = [[1, 1], [1, 2], [0, 1]][ask.read()];
+      take(weights.map((w, k) => (data.kinds[k].who === zoe ? all * shares[data.kinds[k].x - 1] / sum(shares) : w)));
+    });
     return {
       title: "Weights of a regression, moved by hand",
-      controls: { ask, epsilon, presets: { row, input: row, read: () => 0 } },
+      controls: { ask, weights: held([weights], (v) => v >= 0), epsilon, presets: { row, input: row, read: () => 0 } },
+      extreme: { epsilon: "0.3" },
+      challenge: "Come within one percent of the least possible by hand.",
+      python: ({ epsilon: e }) => `import numpy as np
+from pdpbook.gwa import gwa_weights
+
+hours = ${literal(data.kinds.flatMap(({ s, x }) => Array(s).fill(x)))}
+owner = ${literal(data.kinds.flatMap(({ who, s }) => Array(s).fill(who)))}
+X = np.tile(hours, ${data.copies})[:, None]
+users = np.tile(owner, ${data.copies}) + np.repeat(
+    ${data.members} * np.arange(${data.copies}), len(owner))
+best = gwa_weights(X, users, sigma2=${data.sigma2}, epsilon=${e}, width=${data.width}, tol=1e-9)
+print(1000 * best.objective**0.5)  # the least error, meters per hour`,
       show({ ask: given, epsilon: e }, width) {
         const open = given >= 0, right = data.right, found = best(meters, e);
         answer = found.weights;
-        if (given !== asked && given >= 0 && given <= right) { // her evenings as guessed
-          const zoe = data.kinds.at(-1).who, all = total(zoe, weights), shares = [[1, 1], [1, 2], [0, 1]][given];
-          weights = weights.map((w, k) => (data.kinds[k].who === zoe
-            ? all * shares[data.kinds[k].x - 1] / sum(shares) : w));
-        }
-        asked = given;
         const now = solve(meters, weights, e);
         const root = (v) => Math.sqrt(v).toPrecision(3);
         const more = Math.sqrt(now.variance / found.variance) - 1;
@@ -194,10 +205,11 @@ explore.gwa = (() => {
           `(records ${root(now.records)}, noise ${root(now.noise)})`;
         return {
           charts: [picture.draw(now, width), error(now, found.variance, open, width)],
-          text: !open ? `${weights === least ? "These are the weights of least squares. " : ""}${facts}.`
-            : ask.verdict(right, "at the budget 1 the best weights use only her evenings of two hours") +
-              `${facts}; the least possible is ${root(found.variance)}` +
+          text: !open ? `${weights.every((w, k) => w === least[k]) ? "These are the weights of least squares. " : ""}${facts}.`
+            : `${facts}; the least possible is ${root(found.variance)}` +
               (more < 0.0005 ? ", and this is it, or almost." : `. Yours is ${(100 * more).toPrecision(2)} percent larger.`),
+          verdict: ask.verdict(right, "at the budget 1 the best weights use only her evenings of two hours"),
+          met: more < 0.01 && more > 1e-9,
           table: {
             caption: "How far records can move the result, in meters per hour: yours, and with the best weights",
             head: ["records of", "yours", "best"],

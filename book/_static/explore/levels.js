@@ -87,7 +87,7 @@ explore.levels = (() => {
   }
 
   function view(data) {
-    const { choice, guess, short, slider } = explore;
+    const { choice, guess, held, literal, short, slider } = explore;
     const grid = Array.from({ length: 51 }, (_, k) => Number((data.low + k * (data.high - data.low) / 50).toFixed(1)));
     const answers = [...data.answers], first = solve(answers, data);
     const asked = data.answers.map((v, k) => (k === data.who ? data.asked : v)), then = solve(asked, data);
@@ -100,11 +100,7 @@ explore.levels = (() => {
       own.input.value = gaps.indexOf(Math.min(...gaps));
     };
     who.input.addEventListener("input", () => put(answers[who.input.selectedIndex])); // before the figure reads it
-    let given = false;
-    ask.input.addEventListener("input", () => { // what the question asks for, the first time
-      if (!given) put(data.asked);
-      given = true;
-    });
+    ask.input.addEventListener("input", () => put(data.asked)); // what the question asks for
     const drawing = answered(data, (v) => {
       put(v);
       own.input.dispatchEvent(new Event("input"));
@@ -112,7 +108,15 @@ explore.levels = (() => {
     const name = data.names[data.who], [before, after] = [first, then].map((one) => one.people);
     return {
       title: "A mean of five answers, and what it reveals about each member",
-      controls: { ask, who, own },
+      controls: { ask, answers: held([answers], (v) => v >= data.low && v <= data.high), who, own },
+      extreme: { who: "Zoe", own: "5" },
+      challenge: "Make Dora's loss 0 without touching her answer.",
+      python: ({ who: k }) => `import numpy as np
+from pdpbook.ridge import leave_one_out
+
+answers = np.array(${literal(answers)}, dtype=float)
+fit = leave_one_out(np.ones((len(answers), 1)), answers, lam=0)
+print(abs(fit.move[${k}, 0]) / ${data.noise})  # the loss of ${data.names[k]}`,
       show({ ask: guessed, who: k, own: v }, width) {
         const open = guessed >= 0;
         if (open) answers[k] = v;
@@ -120,12 +124,13 @@ explore.levels = (() => {
         return {
           charts: [drawing.draw({ answers, who: k, open }, now, width), losses(data, now, width)],
           text: !open ? `${name} answered ${data.answers[data.who]}. Whose loss changes with the answer ${data.asked}?` :
-            ask.verdict(data.right, `everyone's, ${name}'s own from ${short(before[data.who].loss)} to ` +
-              `${short(after[data.who].loss)} and ${data.names[data.other]}'s from ${short(before[data.other].loss)} to ` +
-              `${short(after[data.other].loss)}`) +
             `${one} answers ${short(v)}, the others' mean is ${short(others)}: the loss is ` +
             `${short(Math.abs(v - others))}/${answers.length} = ${short(loss)}. With these others it is at most ` +
             `${short(bound)}, whatever ${one} answers. Promised: at most ${short(now.promise)}, with any others.`,
+          verdict: ask.verdict(data.right, `everyone's, ${name}'s own from ${short(before[data.who].loss)} to ` +
+            `${short(after[data.who].loss)} and ${data.names[data.other]}'s from ${short(before[data.other].loss)} to ` +
+            `${short(after[data.other].loss)}`),
+          met: now.people[3].loss < 1e-9 && answers[3] === data.answers[3],
           table: {
             caption: `Each member's report and bound; the promise to all is ${short(now.promise)}`,
             head: ["member", "answer", "others' mean", "report", "bound"],

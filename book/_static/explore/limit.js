@@ -34,7 +34,7 @@ explore.limit = (() => {
   }
 
   function view(data) {
-    const { INK, chart, choice, ratios, short, slider, steps } = explore;
+    const { INK, chart, choice, literal, ratios, short, slider, steps } = explore;
     const weigh = { color: INK.blue, width: 3, shape: "circle" };
     const cut = { color: INK.warm, shape: "square" };
     const counts = { fill: INK.blue, color: INK.blue }, beyond = { fill: "none", color: INK.soft };
@@ -52,6 +52,13 @@ explore.limit = (() => {
         epsilon: slider({ label: "Budget of each person", values: () => steps(0.1, 30),
           start: data.epsilon, text: (v) => `ε = ${v}` }),
       },
+      extreme: { crowd: data.crowds[1].name, h: "60" },
+      challenge: "Find the level at which discarding is best.",
+      python: ({ crowd, epsilon }) => `from pdpbook.user_level import tradeoff_weights
+
+records = ${literal(data.crowds[crowd].sizes)}
+noise = 2 * (${data.width} / ${epsilon})**2  # variance at weight 1
+print(tradeoff_weights(records, ${data.sigma2} / noise).h)  # the best level`,
       show({ crowd, h, epsilon }, width) {
         const sizes = [...data.crowds[crowd].sizes].sort((one, other) => other - one);
         const noise = 2 * (data.width / epsilon) ** 2, tradeoff = data.sigma2 / noise; // kappa and A
@@ -106,6 +113,7 @@ explore.limit = (() => {
         const variance = (of) => short(noise * top.value * of);
         return {
           charts: [bars, lines],
+          met: h === whole,
           text: `At a level of ${records(h)}, ${full} of ${sizes.length} people have more. Pressing down ` +
             `uses all ${all} records: variance ${variance(mine)}, ${times(mine)}. Discarding keeps ${n} of ` +
             `them: variance ${variance(theirs)}, ${times(theirs)}. The best level for pressing down is ` +

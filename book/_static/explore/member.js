@@ -96,6 +96,12 @@ explore.member = (() => {
       html("legend", {}, "Was the member in it?"), ...buttons, again, thousand);
     return {
       title: "Was the member in the group? Guess twenty times",
+      extreme: { who: "Zoe", noise: "32" },
+      python: ({ who: person, noise: level }) => `from pdpbook.pac import gaussian_success_rate
+
+step = ${data.notes[person]}  # notes of ${data.names[person]}
+noise = ${level || 1e-9}  # standard deviation${level ? "" : ": next to none"}
+print(100 * gaussian_success_rate(step / noise))  # percent at most`,
       controls: { ask, who, noise, play: { row: play, input: play, read: () => 0 } },
       show({ ask: given, who: person, noise: level }, width) {
         const key = `${person} ${level}`, name = data.names[person]; // each setting has a game of its own
@@ -122,21 +128,21 @@ explore.member = (() => {
           }
           axis.name(`without ${name}`, low + 2, 1.2, { color: INK.soft });
           axis.name(`with ${name}`, high - 2, 1.2, { color: INK.warm }, "end");
-          axis.mark(Math.min(Math.max(now.result, low + 1), high - 1), 0.04, { shape: "triangle", color: INK.blue });
-        } else {
-          axis.name("Guess first, then the game begins.", low + 2, 0.7, { color: INK.soft });
+          axis.mark(now.result, 0.04, { shape: "triangle", color: INK.blue });
+        } else { // what can be published at all
+          for (const x of new Set([...without, ...within])) axis.bar(x, 0.22, 0.9, { color: INK.soft, fill: INK.soft });
         }
         const percent = (x) => (100 * x).toFixed(1), noisy = level ? `with noise of standard deviation ${level}` : "exactly";
         const best = `Nobody who knows the board only is right in more than ${percent(rate.board)} percent of rounds in the long run` +
           (level ? `, and nobody who knows all other participants in more than ${percent(rate.all)}.` : ".");
-        const first = !past.length && !game.told && !person && !level ? ask.verdict(data.right, data.answer) : "";
         return {
           charts: given < 0 ? [axis] : [axis, board(past, rate.board, width)],
           text: given < 0 ? "The total is published exactly. In the long run, in which share of rounds is the best guesser right about Ana?"
-            : first + game.told + (over ? `You were right in ${right} of 20. ${best}` +
+            : game.told + (over ? `You were right in ${right} of 20. ${best}` +
               (right / ROUNDS > rate.board ? " Your score above the best possible rate is luck: it is a rate for the long run." : "")
               : `Round ${past.length + 1}: the total, published ${noisy}, is ${number(now.result)}. Was ${name} in it? ` +
-                (past.length || game.told ? `${right} of ${past.length} right so far. ${best}` : "")),
+                (past.length ? `${right} of ${past.length} right so far. ` : "") + (past.length || game.told ? best : "")),
+          verdict: ask.verdict(data.right, data.answer),
           table: {
             caption: `Best possible rates in percent, the total published ${noisy}`,
             head: ["member", "notes", "knows the board", "and all others"],

@@ -1,4 +1,4 @@
-// Two clouds of releases: click a result, and see how far it moves a belief about one person.
+// Two hills of releases, and a lens: how far one result can move a belief about one person.
 "use strict";
 
 explore.odds = (() => {
@@ -20,9 +20,9 @@ explore.odds = (() => {
   const { word } = explore;
 
   // A column for each result, one bar for each total; the chosen column is full, the others pale.
-  function clouds(data, { epsilon, result, open }, width, choose) {
-    const { svg, short, INK } = explore;
-    const height = 238, top = 42, foot = 44, left = 30, right = 8, high = height - top - foot;
+  function hills(data, { epsilon, result, open }, width, choose) {
+    const { svg, INK } = explore;
+    const height = 300, top = 42, foot = 44, left = 30, right = 8, high = height - top - foot;
     const step = (width - left - right) / (data.results[1] - data.results[0] + 1);
     const at = (r) => left + step * (r - data.results[0] + 0.5), to = (v) => top + high * (1 - v);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
@@ -31,10 +31,10 @@ explore.odds = (() => {
         `${data.who} answered ${data.answers[0]}, one if ${data.answers[1]}. The sentence has the numbers.` });
     const wide = Math.max(step * 0.42, 1.5);
     for (let r = data.results[0]; r <= data.results[1]; r += 1)
-      for (const [total, color, side] of [[data.low, INK.blue, -wide], [data.high, INK.warm, 0]]) {
+      for (const [total, color, side] of [[data.low, INK.soft, -wide], [data.high, INK.warm, 0]]) {
         const v = likely(data, epsilon, total, r);
         stage.append(svg("rect", { x: at(r) + side, y: to(v), width: wide, height: to(0) - to(v), fill: color,
-          "fill-opacity": open && r === result ? 1 : 0.4 }));
+          "fill-opacity": open && r === result ? 1 : 0.45 }));
       }
     stage.append(svg("path", { d: `M${left},${to(0)}H${width - right}`, class: "explore-axis" }));
     for (let r = Math.ceil(data.results[0] / 5) * 5; r <= data.results[1]; r += 5)
@@ -45,8 +45,8 @@ explore.odds = (() => {
     stage.append(word("published result", (left + width - right) / 2, height - 6),
       word("how likely", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
       word(`${data.who} answered ${data.answers[0]}`, at(data.low), 16, "end",
-        { style: `fill:${INK.blue}`, class: "explore-name" }),
-      word(`total ${data.low}`, at(data.low), 33, "end", { style: `fill:${INK.blue}` }),
+        { style: `fill:${INK.soft}`, class: "explore-name" }),
+      word(`total ${data.low}`, at(data.low), 33, "end", { style: `fill:${INK.soft}` }),
       word(`${data.who} answered ${data.answers[1]}`, at(data.high), 16, "start",
         { style: `fill:${INK.warm}`, class: "explore-name" }),
       word(`total ${data.high}`, at(data.high), 33, "start", { style: `fill:${INK.warm}` }));
@@ -57,40 +57,37 @@ explore.odds = (() => {
     return { stage };
   }
 
-  // The belief before, after, and how far any result could move it.
-  function scale(data, { epsilon, prior, result, open }, width) {
-    const { svg, INK } = explore;
-    const height = 92, left = 30, right = 22, wide = width - left - right, y = 44;
-    const at = (p) => left + wide * p;
-    const ends = [-epsilon, epsilon].map((e) => belief(prior, Math.exp(e)));
-    const after = belief(prior, ratio(data, epsilon, result));
-    const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": open ? "A scale from 0 to 100 percent with the belief before and after, and the range that "
-        + "any result could reach. The sentence has the numbers." : "An empty scale from 0 to 100 percent." });
-    stage.append(svg("path", { d: `M${at(0)},${y}H${at(1)}`, class: "explore-axis" }));
-    for (const p of [0, 0.25, 0.5, 0.75, 1])
-      stage.append(svg("path", { d: `M${at(p)},${y}v5`, class: "explore-axis" }),
-        word(`${100 * p} %`, at(p), y + 20));
-    if (open) stage.append(
-      svg("rect", { x: at(ends[0]), y: y - 7, width: Math.max(at(ends[1]) - at(ends[0]), 1), height: 14,
-        fill: INK.warm, "fill-opacity": 0.3 }));
-    const name = (text, p, color) => {
-      const x = at(p), anchor = x < left + 60 ? "start" : x > width - right - 60 ? "end" : "middle";
-      return word(text, anchor === "start" ? left - 20 : anchor === "end" ? width - 4 : x, y - 16, anchor,
-        { style: `fill:${color}`, class: "explore-name" });
-    };
-    stage.append(svg("path", { d: `M${at(prior)},${y - 9}v18`, stroke: INK.soft, "stroke-width": 3 }));
-    if (open) stage.append(svg("circle", { cx: at(after), cy: y, r: 7, fill: INK.warm }),
-      name("belief after", after, INK.warm));
-    else stage.append(name("belief before", prior, INK.soft));
-    stage.append(word(`how sure that ${data.who} answered ${data.answers[1]}`, left + wide / 2, height - 6));
-    return { stage };
+  // Belief before and after: the lens holds all that any result can make of a belief.
+  const GRID = Array.from({ length: 101 }, (_, k) => 0.5 - Math.cos(Math.PI * k / 100) / 2);
+  function lens(data, { epsilon, prior, result, open }, width) {
+    const { BLUE, INK, chart } = explore, up = Math.exp(epsilon);
+    const axes = chart({ width, height: 300, left: 48,
+      x: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: `belief before that ${data.who} answered ${data.answers[1]}` },
+      y: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: "belief after" },
+      label: open ? "A lens around the diagonal: how far any result can move each belief. The sentence has the numbers."
+        : "A diagonal: without a result a belief stays as it was. The lens is drawn after your guess." });
+    const soft = { color: INK.soft, dash: "5 4" }, now = { color: BLUE, shape: "circle" };
+    if (open) {
+      const edge = (times) => GRID.map((p) => [p, belief(p, times)]);
+      axes.area([...edge(up), ...edge(1 / up).reverse()], { color: INK.warm, opacity: 0.22 });
+      axes.line(edge(up), { color: INK.warm, width: 2 });
+      axes.line(edge(1 / up), { color: INK.soft, width: 2 });
+    }
+    axes.line([[0, 0], [1, 1]], soft);
+    axes.name("learned nothing", 0.99, 0.04, { color: INK.soft }, "end");
+    const after = open ? belief(prior, ratio(data, epsilon, result)) : prior;
+    axes.line([[prior, 0], [prior, open ? belief(prior, up) : prior]], { color: INK.soft, width: 1, dash: "2 3" });
+    axes.line([[0, after], [prior, after]], { color: BLUE, width: 1, dash: "2 3" });
+    axes.mark(prior, after, now);
+    if (!open) axes.name("up to where?", prior, 0.8, { color: INK.warm }, "middle");
+    return axes;
   }
 
   function view(data) {
-    const { guess, short, slider, steps } = explore;
+    const { beside, guess, short, slider, steps } = explore;
     const range = Array.from({ length: data.results[1] - data.results[0] + 1 }, (_, k) => k + data.results[0]);
-    const percent = (p) => `${short(100 * p)} percent`;
+    // 99.95 and more with as many digits as it takes not to say 100
+    const percent = (p) => (p > 0.9995 ? `${Math.floor(1e5 * p) / 1e3} percent` : `${short(100 * p)} percent`);
     const ask = guess({ label: "It can rise to:", options: data.guesses });
     const result = slider({ label: "Published result", values: () => range, start: data.result,
       text: (v) => String(v) });
@@ -103,30 +100,45 @@ explore.odds = (() => {
       result.input.dispatchEvent(new Event("input"));
     };
     return {
-      title: "Two clouds of releases, and what one result does to a belief",
+      title: "Two hills of releases, and the lens of beliefs before and after",
       controls: { ask, result, epsilon, prior },
+      extreme: { epsilon: "10" },
+      challenge: "Find the smallest budget on the slider with which a belief of 50 percent can pass 90.",
+      python: ({ result: r, epsilon: e, prior: p }) => `import numpy as np
+from fractions import Fraction
+from pdpbook.noise import WholeNumbers
+
+rate = Fraction("${e}") / ${data.high - data.low}  # of the noise
+low, high = (WholeNumbers((total,), (rate,), (Fraction(1),))
+             for total in (${data.low}, ${data.high}))
+times = np.exp(high.logpmf([${r}]) - low.logpmf([${r}]))
+odds = times * ${p} / (1 - ${p})
+print(100 * odds / (1 + odds))  # percent`,
       show({ ask: given, result: r, epsilon: e, prior: p }, width) {
-        const open = given >= 0, now = open ? { epsilon: e, prior: p, result: r, open }
-          : { epsilon: data.epsilon, prior: data.prior, result: data.result, open };
-        const times = ratio(data, now.epsilon, now.result), bound = Math.exp(now.epsilon);
-        const [least, most] = [1 / bound, bound].map((one) => belief(now.prior, one));
-        const [one, other] = data.answers;
+        const open = given >= 0, now = { epsilon: e, prior: p, result: r, open };
+        const times = ratio(data, e, r), bound = Math.exp(e), [one, other] = data.answers;
+        const [least, most] = [1 / bound, bound].map((factor) => belief(p, factor));
         const said = Math.abs(times - 1) < 1e-9 ? "is equally likely in both cases"
           : times > 1 ? `is ${short(times)} times as likely if ${data.who} answered ${other} as if ${one}`
             : `is ${short(1 / times)} times as likely if ${data.who} answered ${one} as if ${other}`;
+        const after = belief(p, times), points = 100 * Math.abs(after - p);
+        const [first, second] = beside(width, 340);
         return {
-          charts: [clouds(data, now, width, open ? choose : () => {}), scale(data, now, width)],
-          text: !open ? `The bars show which results to expect at a budget of ${data.epsilon}. How far can one of them move the belief?` :
-            ask.verdict(data.right, `from 50 percent a budget of ${data.epsilon} lets it rise to ${percent(belief(0.5, Math.exp(data.epsilon)))}`) +
-            `With a budget of ${now.epsilon} the result ${now.result} ${said}: a belief of ${percent(now.prior)} ` +
-            `becomes ${percent(belief(now.prior, times))}. No result takes it above ${percent(most)} or below ${percent(least)}.`,
+          charts: [hills(data, now, first, open ? choose : () => {}), lens(data, now, second)],
+          text: !open ? `The bars show which results to expect at a budget of ${data.epsilon}. Somebody believes with 50 percent that ` +
+            `${data.who} answered ${other}. How far can one result move this belief?` :
+            `With a budget of ${e} the result ${r} ${said}: a belief of ${percent(p)} ` +
+            `becomes ${percent(after)}, ${short(Number(points.toFixed(3)))} points ${after < p ? "less" : "more"}. ` +
+            `No result takes it above ${percent(most)} or below ${percent(least)}: it stays in the lens.`,
+          verdict: ask.verdict(data.right, `from 50 percent a budget of ${data.epsilon} lets it rise to ${percent(belief(0.5, Math.exp(data.epsilon)))}`),
+          met: p === 0.5 && e === steps(0.1, 10).find((v) => belief(0.5, Math.exp(v)) > 0.9),
           table: {
-            caption: `Results at ε = ${now.epsilon}: how many times as likely if ${data.who} answered ${other} as if ` +
-              `${one}, and the belief after, from ${percent(now.prior)} before`,
+            caption: `Results at ε = ${e}: how many times as likely if ${data.who} answered ${other} as if ` +
+              `${one}, and the belief after, from ${percent(p)} before`,
             head: ["result", "ratio", "belief after"],
             rows: [data.low - 1, ...Array.from({ length: data.high - data.low + 1 }, (_, k) => data.low + k), data.high + 1]
               .map((s, k, all) => [k === 0 ? `up to ${s}` : k === all.length - 1 ? `${s} or more` : String(s),
-                short(ratio(data, now.epsilon, s)), percent(belief(now.prior, ratio(data, now.epsilon, s)))]),
+                short(ratio(data, e, s)), percent(belief(p, ratio(data, e, s)))]),
           },
         };
       },

@@ -20,12 +20,16 @@ window.explore ??= (() => { // a page with several figures names this file once 
 
   // Three significant digits, as the cells of the book print them.
   function short(x) {
+    if (!Number.isFinite(x)) return x < 0 ? "−∞" : "∞";
     if (x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6)) {
       const [digits, power] = x.toExponential(2).split("e");
       return `${Number(digits)}e${Number(power)}`;
     }
     return String(Number(x.toPrecision(3)));
   }
+
+  // Numbers as a list of Python, with the digits that a page is handed.
+  const literal = (values) => `[${values.map((v) => Number(v.toPrecision(7))).join(", ")}]`;
 
   // Values at equal ratios from low to high, to draw a curve.
   function ratios(low, high, count) {
@@ -69,6 +73,22 @@ window.explore ??= (() => { // a page with several figures names this file once 
     const word = (text, u, v, anchor = "middle", more = {}) =>
       svg("text", { x: u, y: v, "text-anchor": anchor, ...more }, text);
     const axis = (d) => svg("path", { d, class: "explore-axis" });
+    // A mark that leaves an axis: an arrow at the edge with its number, each below the one before.
+    const arrows = { up: 0, down: 0, left: 0, right: 0 };
+    const arrow = (u, v, { color }) => {
+      const way = v > y.high ? "up" : v < y.low ? "down" : u < x.low ? "left" : "right";
+      const flat = way === "left" || way === "right", value = flat ? u : v, far = 18 * arrows[way];
+      arrows[way] += 1;
+      const across = Math.min(Math.max(at(Math.min(Math.max(u, x.low), x.high)), 7), wide - 7);
+      const down = way === "up" ? 6 + far : way === "down" ? high - 6 - far
+        : Math.min(Math.max(to(v) - far, 12), high - 6);
+      const tip = { up: "l5,9h-10z", down: "l5,-9h-10z", left: "l9,-5v10z", right: "l-9,-5v10z" }[way];
+      const start = { up: [0, -6], down: [0, 6], left: [-6, 0], right: [6, 0] }[way];
+      const end = across > wide - 60;
+      front.append(svg("path", { d: `M${across + start[0]},${down + start[1]}${tip}`, fill: color }),
+        svg("text", { x: across + (end ? -12 : 12), y: down + 4, "text-anchor": end ? "end" : "start",
+          style: `fill:${color}`, class: "explore-name" }, short(value)));
+    };
     frame.append(axis(`M0,0V${high}H${wide}`),
       word(x.name, wide / 2, high + bottom - 8),
       word(y.name, -high / 2, 12 - left, "middle", { transform: "rotate(-90)" }));
@@ -93,6 +113,10 @@ window.explore ??= (() => { // a page with several figures names this file once 
         const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
         plot.append(svg("path", { d, fill: "none", ...stroke(key) }));
       },
+      area(points, key) {
+        const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
+        plot.append(svg("path", { d: `${d}z`, fill: key.color, "fill-opacity": key.opacity ?? 0.25 }));
+      },
       level: (v, key) => plot.append(
         svg("path", { d: `M0,${to(v)}H${wide}`, ...stroke(key) })),
       upright: (u, key) => plot.append(
@@ -101,13 +125,9 @@ window.explore ??= (() => { // a page with several figures names this file once 
         svg("rect", { x: at(u - half), width: at(u + half) - at(u - half), y: to(v),
           height: Math.max(high - to(v), 0), fill: key.fill, stroke: key.color })),
       mark(u, v, key, open = false) {
-        if (!inside(x, u) || !inside(y, v)) return;
+        if (!inside(x, u) || !inside(y, v)) return arrow(u, v, key);
         front.append(svg("path", { d: SHAPES[key.shape](at(u), to(v), open ? 8 : 5),
           fill: open ? "none" : key.color, stroke: key.color, "stroke-width": 2 }));
-      },
-      dash(u, v, key) {
-        if (!inside(y, v)) return;
-        front.append(svg("path", { d: `M${at(u) - 9},${to(v)}h18`, stroke: key.color }));
       },
       note: (text, u, v) => front.append(word(text, at(u), to(v) - 6)),
       // The name of a curve, on the curve, in its color.
@@ -120,9 +140,16 @@ window.explore ??= (() => { // a page with several figures names this file once 
     return { stroke: color, "stroke-dasharray": dash, "stroke-width": width };
   }
 
+  // Widths of two drawings: side by side where there is room, else below each other.
+  const beside = (width, second) => (width > 640 ? [width - second - 16, second] : [width, width]);
+
   let count = 0;
 
   const shared = {}; // sliders of one name, which move together all over the page
+
+  // A control has a row, an input whose event says that it moved, and `read`, its value. What belongs
+  // to the setting has `code`, its value as text for an address, and `write`, which takes that text,
+  // and says no to one that it does not know.
 
   // A slider over a list of values, which may depend on the controls above it.
   function slider({ label, values, start, text, share }) {
@@ -140,22 +167,33 @@ window.explore ??= (() => { // a page with several figures names this file once 
     }
     const shown = html("span", { class: "explore-value", "aria-hidden": "true" });
     let list = [];
+    const take = (state) => {
+      const now = values(state);
+      if (now.join() === list.join()) return;
+      const wanted = list.length ? list[input.value] : start; // another list: the nearest of the new one
+      const gaps = now.map((v) => Math.abs(v - wanted));
+      list = now;
+      input.max = list.length - 1;
+      input.value = gaps.indexOf(Math.min(...gaps));
+    };
     return {
       row: html("div", { class: "explore-control" }, html("label", { for: id }, label), input, shown),
       input,
       read(state) {
-        const now = values(state);
-        if (now.join() !== list.join()) { // another list: the nearest value of the new one
-          const wanted = list.length ? list[input.value] : start;
-          const gaps = now.map((v) => Math.abs(v - wanted));
-          list = now;
-          input.max = list.length - 1;
-          input.value = gaps.indexOf(Math.min(...gaps));
-        }
+        take(state);
         const value = list[input.value];
         shown.textContent = text(value);
         input.setAttribute("aria-valuetext", text(value));
         return value;
+      },
+      code: () => String(list[input.value]),
+      write(wanted, state) {
+        take(state);
+        const place = list.map(String).indexOf(wanted);
+        if (place < 0) return false;
+        input.value = place;
+        input.dispatchEvent(new Event("input"));
+        return true;
       },
     };
   }
@@ -167,6 +205,54 @@ window.explore ??= (() => { // a page with several figures names this file once 
       row: html("div", { class: "explore-control" }, html("label", { for: id }, label), input),
       input,
       read: () => input.selectedIndex,
+      code: () => options[input.selectedIndex],
+      write(wanted) {
+        if (!options.includes(wanted)) return false;
+        input.selectedIndex = options.indexOf(wanted);
+        input.dispatchEvent(new Event("input"));
+        return true;
+      },
+    };
+  }
+
+  // Numbers that a drawing sets, not a control: lists that are written in place. As text they are
+  // joined by commas; `fits` says which numbers may stand there.
+  function held(lists, fits) {
+    const row = html("div", { hidden: "" });
+    return {
+      row,
+      input: row,
+      read: () => 0,
+      code: () => lists.flat().map((v) => Number(v.toPrecision(6))).join(),
+      write(wanted) {
+        const all = wanted.split(",").map(Number);
+        if (all.length !== lists.flat().length || !all.every((v) => Number.isFinite(v) && fits(v))) return false;
+        for (const list of lists) list.splice(0, list.length, ...all.splice(0, list.length));
+        return true;
+      },
+    };
+  }
+
+  // A button that is in or out: `read` says which.
+  function toggle({ label }) {
+    const input = html("button", { type: "button", "aria-pressed": "false" }, label);
+    const set = (on) => input.setAttribute("aria-pressed", String(on));
+    const on = () => input.getAttribute("aria-pressed") === "true";
+    const change = (to) => {
+      set(to);
+      input.dispatchEvent(new Event("input"));
+    };
+    input.addEventListener("click", () => change(!on()));
+    return {
+      row: html("div", { class: "explore-control explore-press" }, input),
+      input,
+      read: on,
+      code: () => (on() ? "yes" : "no"),
+      write(wanted) {
+        if (!["yes", "no"].includes(wanted)) return false;
+        change(wanted === "yes");
+        return true;
+      },
     };
   }
 
@@ -175,27 +261,33 @@ window.explore ??= (() => { // a page with several figures names this file once 
   function guess({ label, options }) {
     const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
       html("legend", {}, label));
+    const asked = {
+      row,
+      input: row,
+      before: () => {}, // what a figure does before it hears of a guess
+      read: () => given,
+      open(k) {
+        given = k;
+        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
+        buttons.at(-1).hidden = k < options.length;
+      },
+      skip: () => asked.open(options.length),
+      verdict: (right, answer) =>
+        `${given === right ? "Right" : given < options.length ? "Not quite" : "The answer"}: ${answer}.`,
+    };
     let given = -1;
     const buttons = [...options, "Show without guessing"].map((name, k) => {
       const press = html("button", { type: "button", "aria-pressed": "false" }, name);
       press.addEventListener("click", () => {
-        given = k;
-        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
-        buttons.at(-1).hidden = k < options.length;
+        asked.before();
+        asked.open(k);
         row.dispatchEvent(new Event("input"));
       });
       return press;
     });
     buttons.at(-1).classList.add("explore-skip");
     row.append(...buttons);
-    return {
-      row,
-      input: row,
-      read: () => given,
-      // What is said of the guess: always of the question as it was asked, wherever the sliders are.
-      verdict: (right, answer) =>
-        `${given === right ? "Right" : given < options.length ? "Not quite" : "The answer"}: ${answer}. `,
-    };
+    return asked;
   }
 
   function fill(table, { caption, head, rows }) {
@@ -207,41 +299,131 @@ window.explore ??= (() => { // a page with several figures names this file once 
       html("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
   }
 
-  // view(data) is {title, controls: {name: slider or choice}, show(state, width)}, and show gives
-  // {charts, text, table} of the current state. A control `ask` is a guess, which comes first.
+  const press = (name, act) => {
+    const one = html("button", { type: "button" }, name);
+    one.addEventListener("click", act);
+    return one;
+  };
+
+  // view(data) is {title, controls: {name: control}, show(state, width)}, and show gives {charts,
+  // text, table, verdict, met}. A control `ask` is a guess, which comes first: until then its question
+  // stands on top and all else is locked. A guess sets the figure as it was asked, and the verdict,
+  // which speaks of that, goes with the first change. A view may have `extreme`, a setting to show,
+  // `challenge`, which is done when show says `met`, and `python(state)`, a call that prints the number
+  // of the sentence. The address of a page can hold a setting: name.control=value.
   function mount(name, view) {
     for (const root of document.querySelectorAll(`[data-explore="${name}"]`)) {
       const picture = document.getElementById(root.dataset.figure)?.querySelector("img, svg.inline-figure");
       if (!picture) continue;
-      const { title, controls, show } = view(JSON.parse(root.querySelector("script").textContent));
-      const stage = html("div"), words = html("output", { "aria-live": "polite" });
+      const { title, controls, show, extreme, challenge, python } =
+        view(JSON.parse(root.querySelector("script").textContent));
+      const { ask } = controls, all = Object.entries(controls);
+      const stage = html("div", { class: "explore-stage" }), words = html("output", { "aria-live": "polite" });
       const table = html("table");
       const numbers = html("details", {}, html("summary", {}, "The numbers as a table"), table);
-      const panel = html("div", { class: "explore", role: "group", "aria-label": title },
-        ...Object.values(controls).map((control) => control.row), stage, words, numbers);
-      const rows = Object.values(controls).map(({ row }) => row).filter((row) => row !== controls.ask?.row);
-      const later = controls.ask ? [...rows, numbers] : [];
-      const update = () => {
+      const code = html("pre", { class: "explore-code", hidden: "", tabindex: 0, "aria-label": "Python" });
+      const told = html("p", { class: "explore-told", role: "status" });
+      let first = null, fresh = false, quiet = false, room = 0, now = {};
+
+      const read = () => {
+        now = {};
+        for (const [key, control] of all) now[key] = control.read(now);
+      };
+      // A setting by the names of controls, as text; whether anything of it was taken.
+      const write = (wanted) => {
+        let taken = false;
+        quiet = true;
         const state = {};
-        for (const [key, control] of Object.entries(controls)) state[key] = control.read(state);
-        for (const one of later) one.hidden = state.ask < 0;
-        const { charts, text, table: cells } = show(state, Math.max(stage.clientWidth, 260));
-        charts.forEach(({ stage: now }, k) => { // a chart that stays keeps the pointer that drags it
-          if (!stage.children[k]) stage.append(now);
-          else if (stage.children[k] !== now) stage.children[k].replaceWith(now);
+        for (const [key, control] of all) {
+          if (key in wanted && control.write?.(wanted[key], state)) taken = true;
+          state[key] = control.read(state);
+        }
+        quiet = false;
+        return taken;
+      };
+      const setting = () => Object.fromEntries(
+        all.filter(([, control]) => control.code).map(([key, control]) => [key, control.code()]));
+      const back = () => write(first);
+      const reset = () => {
+        back();
+        ask?.input.dispatchEvent(new Event("input"));
+        moved();
+      };
+      const copy = (text, said) => {
+        navigator.clipboard?.writeText(text).catch(() => {});
+        told.textContent = said;
+      };
+      const link = () => {
+        const url = new URL(location.href);
+        for (const [key, value] of Object.entries(setting())) url.searchParams.set(`${name}.${key}`, value);
+        if (!/^#\d+$/.test(url.hash)) url.hash = root.dataset.figure; // of a slide: its number
+        history.replaceState(null, "", url);
+        copy(url.href, "The address of this page now holds the setting, and is copied.");
+      };
+      const tools = html("div", { class: "explore-press explore-tools" },
+        ...(extreme ? [press("Show the extreme", () => { write(extreme); moved(); })] : []),
+        press("Reset", reset), press("Copy link", link),
+        ...(python ? [press("Copy as Python", () => {
+          code.hidden = false;
+          copy(code.textContent, "Copied; it changes with the figure:");
+        })] : []));
+      const goal = html("p", { class: "explore-goal" });
+      const panel = html("div", { class: "explore", role: "group", "aria-label": title },
+        ...all.map(([, control]) => control.row), words, stage, ...(challenge ? [goal] : []), tools, told, code, numbers);
+      const later = ask ? [...all.map(([, { row }]) => row).filter((row) => row !== ask.row && !row.hidden),
+        goal, tools, told, numbers] : [];
+
+      const update = () => {
+        read();
+        const locked = ask && now.ask < 0;
+        panel.classList.toggle("explore-locked", Boolean(locked));
+        for (const one of later) one.hidden = locked;
+        if (locked) panel.prepend(words);
+        else if (words.nextSibling !== stage) stage.before(words);
+        const { charts, text, table: cells, verdict, met } = show(now, Math.max(stage.clientWidth, 260));
+        charts.forEach(({ stage: drawn }, k) => { // a chart that stays keeps the pointer that drags it
+          if (!stage.children[k]) stage.append(drawn);
+          else if (stage.children[k] !== drawn) stage.children[k].replaceWith(drawn);
         });
-        words.textContent = text;
+        while (stage.children.length > charts.length) stage.lastChild.remove();
+        words.replaceChildren(...(fresh && verdict ? [html("strong", {}, verdict), " "] : []), text);
+        if (words.offsetHeight > room && !locked) { // a sentence that gets shorter does not move the drawing
+          room = words.offsetHeight;
+          words.style.minHeight = `${room}px`;
+        }
+        if (challenge) goal.textContent = met ? `✓ Done: ${challenge}` : `Can you? ${challenge}`;
+        if (python && !locked) code.textContent = python(now);
         fill(table, cells);
       };
+      function moved() {
+        if (quiet) return;
+        fresh = false;
+        update();
+      }
       const still = picture.closest("a") ?? picture; // the link to the large picture goes with it
       still.before(panel);
       still.classList.add("explore-still");
       root.hidden = true;
-      for (const control of Object.values(controls)) control.input.addEventListener("input", update);
+      for (const [key, control] of all) if (key !== "ask") control.input.addEventListener("input", moved);
+      if (ask) {
+        ask.before = back;
+        ask.input.addEventListener("input", () => {
+          fresh = true;
+          update();
+        });
+      }
+      read();
+      first = setting();
+      const address = new URLSearchParams(location.search);
+      const wanted = Object.fromEntries(all.map(([key]) => [key, address.get(`${name}.${key}`)])
+        .filter(([, value]) => value !== null));
+      if (write(wanted)) ask?.skip();
       let width = 0;
       new ResizeObserver(() => {
         if (stage.clientWidth === width) return;
         width = stage.clientWidth;
+        room = 0;
+        words.style.minHeight = "";
         update();
       }).observe(stage);
       update();
@@ -337,7 +519,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
   }
 
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, bell, board, chart, choice, drag, guess, html, mount, named, plane, ratios,
-    short, slider, steps, svg, word,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
+    press, ratios, short, slider, steps, svg, toggle, word,
   };
 })();

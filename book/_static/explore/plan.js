@@ -29,6 +29,8 @@ explore.plan = (() => {
         budget: slider({ label: "Mean budget ε", values: () => [0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3], start: data.budget, text: (v) => `ε = ${v}` }),
         column: slider({ label: "Columns, or the next larger number", values: () => data.columns, start: data.column, text: String }),
       },
+      extreme: { people: "1000000" },
+      challenge: "Explain 0.45 or more with 980 people.",
       show({ ask: given, people, budget, column }, width) {
         const open = given >= 0, now = solve(data, { people, budget, column });
         const lines = chart({
@@ -45,18 +47,19 @@ explore.plan = (() => {
           STYLE.forEach((style, k) => lines.line(data.totals.map((v, j) => [v, row[k][j]]), style));
           lines.upright(now.total, { color: INK.soft, dash: "2 3", width: 1.5 });
           lines.mark(now.total, Math.max(now.values[now.best], 0), { ...STYLE[now.best], shape: "circle" });
-        } else lines.name("Guess first, then the curves appear.", data.totals[0] * 1.4, 0.25, { color: INK.soft });
+        } else lines.name("a private one: your guess", now.total, 0.3, { color: INK.soft }, "middle");
+        if (!open) lines.upright(now.total, { color: INK.soft, dash: "2 3", width: 1.5 });
         const outside = now.total < data.totals[0] || now.total > data.totals.at(-1);
         const value = now.values[now.best];
-        const club = people === data.people && budget === data.budget && column === data.column;
         return {
           charts: [lines],
           text: !open ? "980 members with a mean budget of 0.4, five columns. Least squares would explain 0.50."
-            : (!club ? "" : ask.verdict(data.right, `the best of the four explains ${share(asked.values[asked.best])} of 0.50`)) +
-              `${people.toLocaleString("en")} people with a mean budget of ${budget} have a sum of ${Math.round(now.total).toLocaleString("en")}` +
+            : `${people.toLocaleString("en")} people with a mean budget of ${budget} have a sum of ${Math.round(now.total).toLocaleString("en")}` +
               `${outside ? ", beyond the ends of what was rehearsed" : ""}. ` +
               (value < 0.05 ? `With ${column} column${column > 1 ? "s" : ""} the best of the four explains less than 0.05: publish the mean.`
                 : `With ${column} column${column > 1 ? "s" : ""} the best is ${data.names[now.best]}, which explains ${share(value)}, with a penalty near ${now.penalty}.`),
+          verdict: ask.verdict(data.right, `the best of the four explains ${share(asked.values[asked.best])} of 0.50`),
+          met: people === 980 && value >= 0.45,
           table: {
             caption: `Explained variance with ${column} column${column > 1 ? "s" : ""}; 0.00 is that of the mean, or worse`,
             head: ["sum of budgets", ...data.kinds],

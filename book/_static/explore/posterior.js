@@ -121,7 +121,7 @@ explore.posterior = (() => {
   }
 
   function view(data) {
-    const { choice, guess, short, slider } = explore;
+    const { choice, guess, held, literal, short, slider } = explore;
     const grid = (low, count) => Array.from({ length: count }, (_, k) => Number((low + k * 0.05).toFixed(2)));
     const X = grid(0, 21), Y = grid(-0.2, 25);
     const x = [...data.x], y = [...data.y];
@@ -157,7 +157,16 @@ explore.posterior = (() => {
     const asked = losses(solve(x, y.map((v, k) => (k === data.who ? data.asked : v)), data.lam, data.gamma))[data.who];
     return {
       title: "Random lines with and without one member",
-      controls: { ask, who, across, up, sharp },
+      controls: { ask, points: held([x, y], (v) => v >= -0.2 && v <= 1), who, across, up, sharp },
+      extreme: { who: "Zoe", across: "1", up: "-0.2", sharp: "100" },
+      challenge: "Find a record with which Zoe's loss is below 1, at this sharpness.",
+      python: ({ who: k, sharp: gamma }) => `import numpy as np
+from pdpbook.per_instance import per_instance_epsilon
+
+x = np.array(${literal(x)})
+y = np.array(${literal(y)})
+report = per_instance_epsilon(x[:, None], y, ${data.lam}, ${gamma}, ${data.delta})
+print(report.epsilon[${k}])  # the loss of ${data.names[k]}`,
       show({ ask: given, who: k, across: u, up: v, sharp: gamma }, width) {
         const open = given >= 0;
         if (open) [x[k], y[k]] = [u, v];
@@ -168,12 +177,13 @@ explore.posterior = (() => {
           charts: [drawing.draw({ x, y, who: k, open }, now, width),
             bars(data, all, alone, k, open, width)],
           text: !open ? `${name}'s loss is ${short(all[k])}. What if ${name} were on the line of the others?` :
-            ask.verdict(data.right, `with y = ${data.asked} ${data.names[data.who]}'s loss is ${short(asked)}`) +
             `The others predict ${short(u * one.slope)} for ${name}, and the label is ${v}: leverage ` +
             `${short(one.leverage)}, scaled residual ${short(one.residual)}. ` +
             (one.leverage ? `${name}'s loss is ${short(all[k])}, and the row alone costs ${short(alone[k])}. ` +
               `A line through ${name}'s point is ${short(most)} times as likely with ${name} as without.` :
               `${name}'s loss is 0: at x = 0 all lines agree.`),
+          verdict: ask.verdict(data.right, `with y = ${data.asked} ${data.names[data.who]}'s loss is ${short(asked)}`),
+          met: gamma === data.gamma && all[data.who] < 1,
           table: {
             caption: "Each member: the two numbers, the loss, and what the row alone costs",
             head: ["member", "leverage", "residual", "loss", "row alone"],

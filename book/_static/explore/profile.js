@@ -89,6 +89,11 @@ explore.profile = (() => {
         residual: slider({ label: "Your scaled residual", values: () => residuals,
           start: data.scaled_residual, text: String }),
       },
+      extreme: { leverage: "3", residual: "6" },
+      challenge: "Keep a scaled residual of 6 and get an epsilon below 1.",
+      python: ({ leverage, residual }) => `from pdpbook.per_instance import ops_epsilon
+
+print(ops_epsilon(${data.delta}, ${leverage}, ${residual}))`,
       show({ leverage, residual }, width) {
         const own = epsilon(data.delta, leverage, residual), floor = epsilon(data.delta, leverage, 0);
         const end = pure(leverage, residual), both = grid.map((e) => [e, delta(e, leverage, residual)]);
@@ -108,6 +113,7 @@ explore.profile = (() => {
         lines.mark(own, data.delta, add, true);
         return {
           charts: [lines],
+          met: residual === 6 && own < 1,
           text: `With leverage ${short(leverage)} and scaled residual ${short(residual)}, your exact ` +
             `epsilon at delta ${short(data.delta)} is ${short(own)}. Your row alone accounts for ` +
             `${short(floor)}: so much is left when your label is exactly what the others predict. ` +

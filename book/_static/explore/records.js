@@ -42,18 +42,27 @@ explore.records = (() => {
   }
 
   function view(data) {
-    const { INK, chart, guess, ratios, short, slider, steps } = explore;
+    const { INK, chart, guess, literal, ratios, short, slider, steps } = explore;
     const caps = [...new Set([...ratios(0.5, 80, 120).map((v) => Number(v.toPrecision(3))), 1, 20, 40, data.cap])]
       .sort((one, other) => one - other);
     const cap = slider({ label: "Zoe's cap", values: () => caps, start: 20, text: (v) => short(v) });
     const mine = slider({ label: "Your records", values: () => [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40], start: data.mine,
-      text: (v) => `${v} weeks` });
+      text: (v) => (v === 1 ? "1 week" : `${v} weeks`) });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "Of Zoe's 40, count:", options: ["1", "about 8", "20", "all 40"] });
     const names = [...data.names, "you"];
     return {
       title: "How many records of each member count, and the error of the average",
       controls: { ask, cap, mine, own },
+      extreme: { cap: "80" },
+      challenge: "Find the cap with the smallest error.",
+      python: ({ mine: weeks, own: asked }) => `import numpy as np
+from pdpbook.user_level import tradeoff_weights
+
+epsilon = np.repeat(${literal([...data.epsilon, asked])}, ${data.copies})
+records = np.repeat(${literal([...data.sizes, weeks])}, ${data.copies})
+tradeoff = ${data.sigma2} / (2 * ${data.width}**2)  # variance of a record and of the noise
+print(tradeoff_weights(records, tradeoff, epsilon).h)  # Zoe's best cap`,
       show({ ask: given, cap: h, mine: weeks, own: asked }, width) {
         const open = given >= 0, budget = open ? asked : data.own;
         const now = solve(data, budget, weeks, h), { sizes, budgets } = all(data, budget, weeks);
@@ -64,8 +73,7 @@ explore.records = (() => {
           width, height: 220, left: 60,
           x: { low: 0.5, high: 80, log: true, ticks: [0.5, 1, 2, 5, 10, 20, 40, 80], name: "Zoe's cap (records)" },
           y: { low: 0, high: 0.1, ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1], name: "error (days)" },
-          label: open ? "A valley: the typical error against the cap, with its two parts. The sentence has the numbers."
-            : "Empty axes. The curves are drawn after your guess.",
+          label: "A valley: the typical error against the cap, with its two parts. The sentence has the numbers.",
         });
         if (open) {
           lines.upright(h, { color: INK.soft, width: 1 });
@@ -79,17 +87,16 @@ explore.records = (() => {
           lines.name("from the noise", 0.55, points[0][1].noise - 0.0115, { color: INK.soft });
           lines.mark(top, least.both, { shape: "circle", color: INK.blue }, true);
           lines.mark(h, now.both, { shape: "circle", color: INK.blue });
-        } else {
-          lines.name("Guess first.", 0.55, 0.05, { color: INK.soft });
         }
         return {
-          charts: [bars, lines],
+          charts: open ? [bars, lines] : [bars],
           text: !open ? "Each bar is what one member handed in. How far should Zoe's be filled?" :
-            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records Zoe's best cap is ${short(data.cap)}`) +
-            `Now your budget is ${budget} and you have ${weeks} records. ` +
+            `Now your budget is ${budget} and you have ${weeks} ${weeks === 1 ? "record" : "records"}. ` +
             `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
             `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
             `yours then is ${short(top * budget)}, and the error ${least.both.toPrecision(2)}.`,
+          verdict: ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records Zoe's best cap is ${short(data.cap)}`),
+          met: now.both < 1.001 * least.both,
           table: {
             caption: "Each member: records, budget, and records that count",
             head: ["member", "records", "budget", "count for"],

@@ -86,6 +86,11 @@ explore.replace = (() => {
     return {
       title: "One record is replaced, and the line moves",
       controls: { ask, crowd, across, up },
+      extreme: { crowd: data.crowds[1].name, across: "1", up: "-1" },
+      challenge: "Move the slope by more than 0.33.",
+      python: () => `from pdpbook.sensitivity import capped_sensitivity
+
+print(capped_sensitivity(1 / ${data.people}, ${data.lam}, 1))  # for all data`,
       show({ ask: given, crowd: k, across: u, up: v }, width) {
         const open = given >= 0, now = solve(data, k, u, v);
         if (open) farthest = Math.max(farthest, now.move);
@@ -93,10 +98,11 @@ explore.replace = (() => {
         return {
           charts: [drawing.draw({ crowd: k, x: u, y: v, open }, now, width), bars(data, now, farthest, open, width)],
           text: !open ? "How far can the slope move? The new record and the bounds are drawn after your guess." :
-            ask.verdict(data.right, data.answer) +
             `Here the slope goes from ${short(now.before)} to ${short(now.after)}, so it moves by ${short(now.move)}: ` +
-            `${percent(data.smallest)} the smallest bound that this book proves for all data, ` +
-            `${percent(data.published)} the bound of the first proof.`,
+            `${percent(data.smallest)} the smallest bound that this book proves for all data, ${short(data.smallest)}, and ` +
+            `${percent(data.published)} the bound of the first proof, ${short(data.published)}.`,
+          verdict: ask.verdict(data.right, data.answer),
+          met: now.move > 0.33,
           table: {
             caption: `The new record at ${short(u)} and ${short(v)}: slope before, after, and the move`,
             head: ["the others train", "before", "after", "move"],

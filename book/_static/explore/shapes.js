@@ -80,13 +80,18 @@ explore.shapes = (() => {
     return {
       title: "Three noises, and how their length grows with the published numbers",
       controls: { ask, d: count },
+      extreme: { d: "40" },
+      challenge: "Find the number of numbers from which on Gaussian noise is the shortest.",
+      python: ({ d }) => `from pdpbook.noise import l2_laplace_radius
+
+radius = l2_laplace_radius(${d}, ${data.epsilon})  # of round noise
+print(radius.moment(2)**0.5)`,
       show({ ask: given, d: chosen }, width) {
         const open = given >= 0, d = open ? chosen : data.start, now = lengths(data, d);
         const growth = chart({
           width, height: 190, left: 44,
-          label: open ? "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
-            + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest."
-            : "Empty axes. The curves are drawn after your guess.",
+          label: "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
+            + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest.",
           x: { low: 0, high: 54, ticks: [1, 10, 20, 30, 40], name: "published numbers, d" },
           y: { low: 0, high: 60, ticks: [0, 20, 40, 60], name: "typical length" },
         });
@@ -97,18 +102,17 @@ explore.shapes = (() => {
             growth.name(name.split(" ")[0], 40.8, lengths(data, MOST)[kind] - 1.5, { color });
             growth.mark(d, now[kind], { color, shape: "circle" });
           }
-        } else {
-          growth.name("Guess first, then the curves appear.", 3, 30, { color: GRAY });
         }
         const three = (f) => KINDS.map(([kind]) => short(f(now[kind])));
         const [whole, each] = [three((v) => v), three((v) => v / Math.sqrt(d))];
         return {
-          charts: [clouds(data, d, width), growth],
+          charts: [clouds(data, d, width), ...(open ? [growth] : [])],
           text: !open ? `With ${d} numbers the round noise has a typical length of ${short(now.round)}. The short black strokes have length 1: so far can one member move the result.` :
-            ask.verdict(data.right, `with ${data.asked} numbers it is ${short(right)}`) +
             `With d = ${d} and a budget of ${data.epsilon} the typical length of the noise is ${whole[0]} for Laplace noise on each number, ` +
             `${whole[1]} for round noise, and ${whole[2]} for Gaussian noise, which also needs a delta. ` +
             `The typical error of a single number is ${each[0]}, ${each[1]} and ${each[2]}.`,
+          verdict: ask.verdict(data.right, `with ${data.asked} numbers it is ${short(right)}`),
+          met: now.gauss < Math.min(now.round, now.laplace) && lengths(data, d - 1).gauss >= lengths(data, d - 1).round,
           table: {
             caption: `Typical length of three noises with a budget of ${data.epsilon}; the Gaussian one with a delta`,
             head: ["d", "Laplace each", "round", "Gaussian"],

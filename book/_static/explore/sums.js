@@ -71,7 +71,7 @@ explore.sums = (() => {
     const to = (v) => top + high * (up - v) / (up - low);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": open ? "Three areas in which the release lies. The sentence has the numbers."
-        : "A wide wedge around a rising line, and two empty axes that are filled after your guess." });
+        : "A wide wedge around a rising line, a constant, and axes that are filled after your guess." });
     for (const v of [0, 1])
       stage.append(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
         word(short(v), left - 8, to(v) + 4, "end"));
@@ -83,7 +83,7 @@ explore.sums = (() => {
     const names = width > 480 ? ["noise on the fit", "noise on the sums", "a constant"]
       : ["on the fit", "on the sums", "constant"];
     [[now.fit, WARM], [now.sums, BLUE], [now.constant, SOFT]].forEach(([rule, color], k) => {
-      const x = left + step * k, seen = open || k === 0;
+      const x = left + step * k, seen = open || k !== 1;
       const inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
       const at = (v) => to(v) - top, band = reach * rule.noise;
       const area = k === 2
@@ -132,20 +132,25 @@ explore.sums = (() => {
         lam: slider({ label: "Penalty", values: () => data.lams, start: data.lam, text: short }),
         members: slider({ label: "Members", values: () => data.sizes, start: data.members, text: String }),
       },
+      extreme: { members: String(data.sizes.at(-1)) },
+      python: ({ lam, members }) => `from pdpbook.sensitivity import ridge_constant
+
+budgets = ${data.budget} * ${members}  # their sum
+print(ridge_constant(${lam}, 1) / budgets)  # noise on the fit`,
       show({ ask: given, lam, members }, width) {
         const open = given >= 0, now = solve(data, lam, members);
         const charts = [wedges(data, lam, members, now, width, open)];
-        charts.push(open ? curves(data, lam, members, width) : { stage: explore.html("div") });
+        if (open) charts.push(curves(data, lam, members, width));
         const rows = [["on the fit", now.fit], ["on the sums", now.sums], ["constant", now.constant]];
         return {
           charts,
           text: !open
             ? `With noise on the fit, the slope has a noise of mean length ${short(now.fit.noise)}.`
-            : ask.verdict(data.right, `with ${data.members} members and the penalty ${short(data.lam)} it is ` +
-                `${short(asked.sums.noise)} instead of ${short(asked.fit.noise)}`) +
-              `With ${members} members and the penalty ${short(lam)} the released line misses by ` +
+            : `With ${members} members and the penalty ${short(lam)} the released line misses by ` +
               `${short(now.fit.miss)} minutes with noise on the fit, by ${short(now.sums.miss)} with noise on ` +
               `the sums, and the constant by ${short(now.constant.miss)}.`,
+          verdict: ask.verdict(data.right, `with ${data.members} members and the penalty ${short(data.lam)} it is ` +
+            `${short(asked.sums.noise)} instead of ${short(asked.fit.noise)}`),
           table: {
             caption: "Mean length of the noise on the slope (of the constant: on its height), and by how " +
               "much the release misses, in minutes",

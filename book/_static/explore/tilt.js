@@ -37,7 +37,7 @@ explore.tilt = (() => {
   }
 
   function view(data) {
-    const { INK, chart, guess, html, slider } = explore, { names, moves } = data;
+    const { INK, chart, guess, html, literal, slider } = explore, { names, moves } = data;
     const range = (low, high, step) => Array.from({ length: (high - low) / step + 1 }, (_, k) => low + k * step);
     const variances = range(1, 120, 1), turns = range(0, 90, 5);
     const ask = guess({ label: "The best shape needs:", options: data.guesses });
@@ -56,6 +56,16 @@ explore.tilt = (() => {
     return {
       title: "The shape of the noise",
       controls: { ask, turn, along, across, best: { row: best, input: best, read: () => 0 } },
+      extreme: { along: "120", across: "1" },
+      challenge: "Hide everybody with a total of 72.",
+      python: ({ turn: t, along: a, across: b }) => `import numpy as np
+from pdpbook.pac import gaussian_success_rate
+
+t = np.deg2rad(${t})
+axes = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
+steps = np.array([${moves.map(literal).join(", ")}])
+size = np.sqrt((steps @ axes)**2 @ [1 / ${a}, 1 / ${b}])
+print(gaussian_success_rate(size).max())  # of the best guess`,
       show({ ask: given, turn: t, along: a, across: b }, width) {
         const wide = Math.min(width, 340), high = wide - 8, bound = 11.5, sum = a + b;
         const ticks = [-10, -5, 0, 5, 10];
@@ -77,18 +87,23 @@ explore.tilt = (() => {
           label: `The least total variance against the tilt: ${least[0][1].toFixed(0)} at 0, ${low.toFixed(0)} at 45 degrees.` });
         curve.line(least, { color: INK.soft });
         curve.name("cheapest for each tilt", 2, 64, { color: INK.soft });
-        curve.mark(t, Math.min(sum, 111), { shape: "circle", color: INK.blue });
-        curve.name("yours", t + (t > 70 ? -3 : 3), Math.min(sum, 106) + 1, { color: INK.blue }, t > 70 ? "end" : "start");
+        const yours = { shape: "circle", color: out.length ? INK.warm : INK.blue };
+        curve.mark(t, sum, yours);
+        if (sum >= 60 && sum <= 112)
+          curve.name(out.length ? "yours: not enough" : "yours", t + (t > 45 ? -3 : 3), Math.min(sum + 1, 108), yours, t > 45 ? "end" : "start");
         const worst = rates.indexOf(Math.max(...rates));
         return {
           charts: given < 0 ? [plane] : [plane, curve],
           text: given < 0 ? `Round noise with variance ${data.round} in each direction, ${2 * data.round} together, hides everybody. ` +
             "How little can noise of another shape need?"
-            : ask.verdict(data.right, data.answer) +
-              `Tilt ${t} degrees, total variance ${a} + ${b} = ${sum}. ` + (out.length
-              ? `Outside the ellipse: ${out.join(" and ")}. About ${names[worst]} the best guess is right with probability ` +
-                `${rate(rates[worst]).toFixed(3)}, above the ceiling of ${rate(1).toFixed(3)}.`
-              : `Nobody is outside: everybody is hidden. The least with this tilt is ${(least[turns.indexOf(t)][1]).toFixed(1)}.`),
+            : `Tilt ${t} degrees, total variance ${a} + ${b} = ${sum}. ` + (out.length
+              ? `Outside the ellipse: ${out.join(" and ")}. `
+              : `Nobody is outside: everybody is hidden. The least with this tilt is ${(least[turns.indexOf(t)][1]).toFixed(1)}. `) +
+              `The best guess is right most often about ${names[worst]}, with probability ${rate(rates[worst]).toFixed(3)}; ` +
+              `the ceiling is ${rate(1).toFixed(3)}.`,
+          verdict: ask.verdict(data.right, given === data.right || given === data.guesses.length ? data.answer
+            : given < data.right ? "less is enough" : "more is needed"),
+          met: !out.length && sum <= 72,
           table: {
             caption: "Each member's step, squared in units of the noise, and the best rate of whoever knows all others",
             head: ["member", "step", "squared", "best rate"],

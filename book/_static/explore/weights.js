@@ -40,7 +40,7 @@ explore.weights = (() => {
   }
 
   function view(data) {
-    const { guess, short, slider, steps } = explore;
+    const { guess, literal, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "The noise gets smaller:",
@@ -50,6 +50,16 @@ explore.weights = (() => {
     return {
       title: "Shares of the six groups, and the noise, under three rules",
       controls: { ask, own },
+      extreme: { own: "2" },
+      challenge: "Give your group a third of all weight.",
+      python: ({ own: mine }) => `import numpy as np
+from pdpbook.personalized import PersonalizedMean
+
+epsilon = np.repeat(${literal([...data.epsilon, mine])}, ${data.copies})
+y = np.full(len(epsilon), 3.0)
+model = PersonalizedMean(y_bounds=(0, ${data.width}))
+law = model.output_law(y[:, None], y, epsilon=epsilon)
+print(${data.width} / 2 / law.eta)  # the noise, in days`,
       show({ ask: given, own: mine }, width) {
         const open = given >= 0, now = solve(data, open ? mine : data.own);
         const left = 100 * now.threshold.shares.filter((s) => s === 0).length;
@@ -61,11 +71,12 @@ explore.weights = (() => {
             { title: "A weight of one's own", ...now.own, hidden: !open },
           ], names, width, "Three rows of shares and noise. The table has the numbers.")],
           text: !open ? "Each row: the share of each group in the average, and the noise it needs. How long is the last bar?" :
-            ask.verdict(2, `with your budget at ${data.own} it gets ${gain(solve(data, data.own))} times smaller`) +
             `Now your budget is ${mine}: own weights need noise of ${short(now.own.scale)} days instead of ` +
             `${short(now.least.scale)}, ${gain(now)} times less, and your group counts ${short(100 * now.own.shares[5])} percent. ` +
             `The best threshold needs ${short(now.threshold.scale)}` +
             (left ? ` and leaves ${left} of the 600 members out.` : " and leaves nobody out."),
+          verdict: ask.verdict(2, `with your budget at ${data.own} it gets ${gain(solve(data, data.own))} times smaller`),
+          met: Math.abs(now.own.shares[5] - 1 / 3) < 0.005,
           table: {
             caption: "Share of each group in the average under each rule, in percent",
             head: ["group", "same", "threshold", "own"],

@@ -29,7 +29,7 @@
   // has room; it draws itself anew for each size.
   async function enlarge(panel, most) {
     const bottom = (one) => one.getBoundingClientRect().bottom, end = bottom(panel.closest(".body")) + 1;
-    const picture = panel.querySelector(":scope > div:not([class])"), words = panel.querySelector("output");
+    const picture = panel.querySelector(":scope > .explore-stage"), words = panel.querySelector("output");
     for (let width = 400; width <= 600; width += 40) {
       panel.style.setProperty("--words", `${width}px`);
       if (bottom(words) <= end) break;
