@@ -96,6 +96,9 @@ Proof.
   intros H E j Hj. assert (A := term_le_sum n f j Hj H). specialize (H j Hj). lra.
 Qed.
 
+Lemma exp_monotone a b : a <= b -> exp a <= exp b.
+Proof. intros [H | <-]; [left; apply exp_increasing; auto | lra]. Qed.
+
 (* --- vectors ---------------------------------------------------------------------------------- *)
 
 Definition vector := nat -> R.
