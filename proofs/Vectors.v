@@ -90,6 +90,16 @@ Proof.
   intros j _ ne. destruct (Nat.eq_dec j i); congruence.
 Qed.
 
+Lemma sum_le_more k n f :
+  (k <= n)%nat -> (forall j, (j < n)%nat -> 0 <= f j) -> sum k f <= sum n f.
+Proof.
+  induction n; intros Hk H.
+  - replace k with 0%nat by lia. lra.
+  - destruct (Nat.eq_dec k (S n)) as [-> | ne]; [lra |]. simpl.
+    assert (0 <= f n) by (apply H; lia).
+    assert (sum k f <= sum n f) by (apply IHn; [lia | intros; apply H; lia]). lra.
+Qed.
+
 Lemma sum_zero_inv n f :
   (forall j, (j < n)%nat -> 0 <= f j) -> sum n f = 0 -> forall j, (j < n)%nat -> f j = 0.
 Proof.
