@@ -155,6 +155,58 @@ def test_axioms_are_read_from_what_coq_prints():
     assert proofs.axioms(printed) - proofs.AXIOMS == {"hole"}
 
 
+# --- on the page ----------------------------------------------------------------------------------
+
+PAGE = """# A page
+
+:::{prf:lemma} Gamma radius
+:label: lem-gamma-radius
+
+It is drawn so.
+:::
+
+(proofs-thm-pdp-op)=
+:::{prf:theorem} PDP-OP
+:label: thm-pdp-op
+
+It keeps every budget.
+:::
+"""
+
+
+def test_the_foot_of_a_box_says_what_is_checked(tmp_path):
+    pytest.importorskip("sphinx_proof", reason="needs the extra `book`")
+    from bs4 import BeautifulSoup
+    from sphinx.application import Sphinx
+
+    (tmp_path / "proofs").mkdir()
+    shutil.copy(proofs.BOXES, tmp_path / "proofs")
+    (tmp_path / "index.md").write_text(PAGE, encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser", "sphinx_proof", "pdp_proofs"],
+        "myst_enable_extensions": ["colon_fence", "dollarmath"],
+    }
+    out = tmp_path / "html"
+    Sphinx(tmp_path, None, out, tmp_path / "trees", "html", settings, status=None).build()
+    soup = BeautifulSoup((out / "index.html").read_text(encoding="utf-8"), "html.parser")
+    (foot,) = soup.select("p.machine")  # none in a box that Coq has not read
+    assert foot.find_parent(id="thm-pdp-op")
+    assert foot.get_text().startswith("Checked by the Coq proof assistant: in part, from")
+    assert "density (Lemma 1)" in foot.get_text()
+    assert [a["href"] for a in foot.select("a")] == ["#lem-gamma-radius", "#proofs-thm-pdp-op"]
+
+
+def test_the_ledger_and_the_page_name_all_boxes():
+    back = proofs.ROOT / "book/back"
+    ledger, page = ((back / f"{name}.md").read_text("utf-8") for name in ("ledger", "proofs"))
+    for label, row in ROWS.items():
+        words = "all of it" if row["part"] == "all" else "in part"
+        assert f"[{words}](#proofs-{label})" in ledger
+        for name in row["theorems"].split():
+            assert proofs.theorem(row["file"], name) + ".\n" in page
+    assert not re.search(r"\b(lra|nra|apply|rewrite|Qed)\b", page)
+
+
 # --- formal statement and code --------------------------------------------------------------------
 
 

@@ -56,9 +56,9 @@ def without_comments(text: str) -> str:
 
 @cache
 def split(text: str) -> list[str]:
-    """Return the sentences of a text, proofs left out, each on one line."""
+    """Return the sentences of a text, proofs left out."""
     text = re.sub(r"\bProof\.\s.*?\b(Qed|Defined|Admitted)\.", "", text, flags=re.S)
-    return [" ".join(part.split()) for part in re.split(r"\.(?=\s|$)", text) if part.strip()]
+    return [part.strip() for part in re.split(r"\.(?=\s|$)", text) if part.strip()]
 
 
 def read(file: str, folder: Path = FOLDER) -> str:
@@ -67,7 +67,7 @@ def read(file: str, folder: Path = FOLDER) -> str:
 
 
 def sentences(file: str, folder: Path = FOLDER) -> list[str]:
-    """Return the sentences of a file, proofs left out, each on one line."""
+    """Return the sentences of a file, proofs left out."""
     return split(read(file, folder))
 
 
