@@ -72,7 +72,8 @@ Qed.
 
 Theorem threshold_left_out n d eps tau C K i center center' o :
   eps i < tau -> norm d (minus center center') <= threshold_weight n eps tau i * C ->
-  density d (threshold_rate n eps tau C) K center o = density d (threshold_rate n eps tau C) K center' o.
+  density d (threshold_rate n eps tau C) K center o =
+    density d (threshold_rate n eps tau C) K center' o.
 Proof.
   intros H Mv. unfold threshold_weight in Mv. destruct (Rle_dec tau (eps i)); [lra |].
   assert (Z := norm_nonneg d (minus center center')).
@@ -93,7 +94,7 @@ Proof.
   eapply Rle_trans; [apply IHn; lia | apply Rmax_l].
 Qed.
 
-Lemma best_is_one n eps : (0 < n)%nat -> (forall j, (j < n)%nat -> 0 < eps j) ->
+Lemma best_is_one n eps : (0 < n)%nat -> all_positive n eps ->
   exists k, (k < n)%nat /\ best n eps = INR (S k) * eps k.
 Proof.
   induction n; intros Hn P; [lia |].
@@ -103,7 +104,7 @@ Proof.
   - rewrite Rmax_left by lra. destruct n as [| n].
     + assert (0 < INR 1 * eps 0%nat) by (apply Rmult_lt_0_compat; [simpl; lra | auto]).
       change (best 0 eps) with 0 in H. lra.
-    + destruct IHn as (k & Hk & E); [lia | intros; apply P; lia |]. exists k; split; [lia | auto].
+    + destruct IHn as (k & Hk & E); [lia | intros j Hj; apply P; lia |]. exists k; split; [lia | auto].
 Qed.
 
 Lemma count_scale n eps tau : count n eps tau <= INR n.
@@ -143,7 +144,7 @@ Proof.
 Qed.
 
 Theorem threshold_rate_reached n eps C :
-  0 < C -> (0 < n)%nat -> (forall j, (j < n)%nat -> 0 < eps j) -> is_sorted n eps ->
+  0 < C -> (0 < n)%nat -> all_positive n eps -> is_sorted n eps ->
   exists tau, 0 < tau /\ threshold_rate n eps tau C = best n eps / C.
 Proof.
   intros Cp Hn P So. destruct (best_is_one n eps Hn P) as (k & Hk & E).
@@ -157,7 +158,7 @@ Qed.
 (* --- part 3 ----------------------------------------------------------------------------------- *)
 
 Theorem best_at_most_sum n eps :
-  (forall j, (j < n)%nat -> 0 < eps j) -> is_sorted n eps -> best n eps <= sum n eps.
+  all_positive n eps -> is_sorted n eps -> best n eps <= sum n eps.
 Proof.
   intros P So. destruct n as [| n]; [simpl; lra |].
   destruct (best_is_one (S n) eps ltac:(lia) P) as (k & Hk & ->).
@@ -168,7 +169,7 @@ Proof.
   - destruct (Nat.eq_dec k (S n)) as [-> | ne]; [lra |].
     change (sum (S (S n)) eps) with (sum (S n) eps + eps (S n)).
     assert (0 < eps (S n)) by (apply P; lia).
-    assert (sum (S k) eps <= sum (S n) eps) by (apply IHn; [lia | intros; apply P; lia]). lra.
+    assert (sum (S k) eps <= sum (S n) eps) by (apply IHn; [lia | intros j Hj; apply P; lia]). lra.
 Qed.
 
 Lemma step_height n eps k : (k < n)%nat -> eps k <= best n eps * (1 / INR (S k)).
@@ -185,7 +186,7 @@ Qed.
 
 (* Equality exactly for budgets in proportion to 1/k. *)
 Theorem harmonic_attained n eps :
-  (0 < n)%nat -> (forall j, (j < n)%nat -> 0 < eps j) ->
+  (0 < n)%nat -> all_positive n eps ->
   (sum n eps = harmonic n * best n eps <->
    exists a, forall k, (k < n)%nat -> eps k = a / INR (S k)).
 Proof.
@@ -211,7 +212,7 @@ Qed.
 
 (* Sum by steps of the staircase: step k has the height eps_k - eps_(k+1). *)
 Lemma staircase n eps m :
-  (forall j, (j < n)%nat -> 0 < eps j) -> is_sorted n eps -> (m < n)%nat ->
+  all_positive n eps -> is_sorted n eps -> (m < n)%nat ->
   sum (S m) eps - INR (S m) * eps m <= best n eps * (ln (eps 0%nat) - ln (eps m)).
 Proof.
   intros P So. induction m; intros Hm.

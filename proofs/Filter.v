@@ -51,9 +51,11 @@ Definition admitted {X} (P : process X) (past : list X) (i : nat) : bool :=
 
 (* The set who, and person i; the set who, but not person i. *)
 Definition add (i : nat) (who : nat -> bool) : nat -> bool := fun j => orb (Nat.eqb j i) (who j).
-Definition drop (i : nat) (who : nat -> bool) : nat -> bool := fun j => andb (negb (Nat.eqb j i)) (who j).
+Definition drop (i : nat) (who : nat -> bool) : nat -> bool :=
+  fun j => andb (negb (Nat.eqb j i)) (who j).
 
-Definition with_person {X} (P : process X) (past : list X) : X -> R := release P past (admitted P past).
+Definition with_person {X} (P : process X) (past : list X) : X -> R :=
+  release P past (admitted P past).
 Definition without_person {X} (P : process X) (i : nat) (past : list X) : X -> R :=
   release P past (drop i (admitted P past)).
 
@@ -73,7 +75,8 @@ Definition pure_cost {X} (P : process X) (i : nat) : Prop :=
     release P past (drop i who) o <= exp (cost P i past) * release P past (add i who) o.
 
 (* p^a q^(1 - a), under the integral of the Renyi divergence of order a. *)
-Definition renyi_term {X} (a : R) (p q : X -> R) (o : X) : R := Rpower (p o) a * Rpower (q o) (1 - a).
+Definition renyi_term {X} (a : R) (p q : X -> R) (o : X) : R :=
+  Rpower (p o) a * Rpower (q o) (1 - a).
 
 Definition renyi_cost {X} (I : integral X) (a : R) (P : process X) (i : nat) : Prop :=
   forall past who,
@@ -92,7 +95,8 @@ Fixpoint iterated {X} (I : integral X) (k : nat) (F : list X -> R) (past : list 
 
 (* --- nobody pays more than their budget ------------------------------------------------------- *)
 
-Theorem nobody_exceeds {X} (P : process X) i past : 0 <= budget P i -> odometer P i past <= budget P i.
+Theorem nobody_exceeds {X} (P : process X) i past :
+  0 <= budget P i -> odometer P i past <= budget P i.
 Proof.
   intros B. induction past as [| o earlier IH]; simpl; auto.
   destruct (Rle_dec (odometer P i earlier + cost P i earlier) (budget P i)); auto.
@@ -102,25 +106,29 @@ Qed.
 Definition payment {X} (P : process X) (i : nat) (past : list X) : R :=
   if admitted P past i then cost P i past else 0.
 
-Lemma odometer_grows {X} (P : process X) i o past : odometer P i (o :: past) = odometer P i past + payment P i past.
+Lemma odometer_grows {X} (P : process X) i o past :
+  odometer P i (o :: past) = odometer P i past + payment P i past.
 Proof. unfold payment, admitted. simpl. destruct (Rle_dec _ _); lra. Qed.
 
 Lemma drop_add i who : drop i (add i who) = drop i who.
 Proof. apply functional_extensionality; intros j. unfold drop, add. destruct (Nat.eqb j i); auto. Qed.
 
-Lemma add_admitted {X} (P : process X) past i : admitted P past i = true -> add i (admitted P past) = admitted P past.
+Lemma add_admitted {X} (P : process X) past i :
+  admitted P past i = true -> add i (admitted P past) = admitted P past.
 Proof.
   intros A. apply functional_extensionality; intros j. unfold add.
   destruct (Nat.eqb_spec j i) as [-> | ne]; auto.
 Qed.
 
-Lemma drop_left_out {X} (P : process X) past i : admitted P past i = false -> drop i (admitted P past) = admitted P past.
+Lemma drop_left_out {X} (P : process X) past i :
+  admitted P past i = false -> drop i (admitted P past) = admitted P past.
 Proof.
   intros A. apply functional_extensionality; intros j. unfold drop.
   destruct (Nat.eqb_spec j i) as [-> | ne]; auto.
 Qed.
 
-Lemma joint_pos {X} (next : list X -> X -> R) path : (forall past o, 0 < next past o) -> 0 < joint next path.
+Lemma joint_pos {X} (next : list X -> X -> R) path :
+  (forall past o, 0 < next past o) -> 0 < joint next path.
 Proof. intros H. induction path; simpl; [lra | apply Rmult_lt_0_compat; auto]. Qed.
 
 (* --- pure costs ------------------------------------------------------------------------------- *)
@@ -193,7 +201,8 @@ Qed.
 (* All integrals of the divergence of k outputs exist. *)
 Definition integrals_exist {X} (I : integral X) (a : R) (p q : list X -> X -> R) : Prop :=
   (forall past, integrable I (renyi_term a (p past) (q past))) /\
-  (forall k past, integrable I (fun o => iterated I k (renyi_term a (joint p) (joint q)) (o :: past))).
+  (forall k past,
+    integrable I (fun o => iterated I k (renyi_term a (joint p) (joint q)) (o :: past))).
 
 Lemma iterated_bound {X} (I : integral X) a (P : process X) i (p q : list X -> X -> R) :
   1 < a -> (forall past o, 0 < p past o) -> (forall past o, 0 < q past o) -> 0 <= budget P i ->

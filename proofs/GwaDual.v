@@ -42,17 +42,20 @@ Definition unbiased (m : nat) (s : nat -> nat) (d : nat) (x c : nat -> nat -> ve
 Definition load (s : nat -> nat) (d : nat) (c : nat -> nat -> vector) (l : nat) : R :=
   sum (s l) (fun r => sum d (fun j => Rabs (c l r j))).
 
-Definition scale_of (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (c : nat -> nat -> vector) : R :=
+Definition scale_of (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R)
+    (c : nat -> nat -> vector) : R :=
   largest m (fun l => load s d c l / tau l).
 
 Definition objective (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (sigma : R)
     (c : nat -> nat -> vector) : R :=
   sigma^2 * sum_entries m s d (fun l r j => (c l r j)^2) + 2 * INR d * (scale_of m s d tau c)^2.
 
-Definition G (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (sigma : R) (x : nat -> nat -> vector)
+Definition G (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (sigma : R)
+    (x : nat -> nat -> vector)
     (Lambda : nat -> vector) (nu : nat -> R) : R :=
   sigma^2 / (4 * INR d) * (sum m (fun l => tau l * nu l))^2 +
-  / 2 * sum_entries m s d (fun l r j => (positive_part (Rabs (dot d (Lambda j) (x l r)) - nu l))^2).
+  / 2 * sum_entries m s d (fun l r j =>
+    (positive_part (Rabs (dot d (Lambda j) (x l r)) - nu l))^2).
 
 Definition soft_threshold (nu a : R) : R :=
   (if Rle_dec 0 a then 1 else -1) * positive_part (Rabs a - nu).
@@ -60,7 +63,8 @@ Definition soft_threshold (nu a : R) : R :=
 Definition optimal (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (sigma : R)
     (x c : nat -> nat -> vector) : Prop :=
   unbiased m s d x c /\
-  forall other, unbiased m s d x other -> objective m s d tau sigma c <= objective m s d tau sigma other.
+  forall other, unbiased m s d x other ->
+    objective m s d tau sigma c <= objective m s d tau sigma other.
 
 (* --- sums over entries ------------------------------------------------------------------------ *)
 
@@ -76,14 +80,16 @@ Proof.
   rewrite <- sum_plus. apply sum_ext; intros r _. apply sum_plus.
 Qed.
 
-Lemma entries_scale m s d a F : sum_entries m s d (fun l r j => a * F l r j) = a * sum_entries m s d F.
+Lemma entries_scale m s d a F :
+  sum_entries m s d (fun l r j => a * F l r j) = a * sum_entries m s d F.
 Proof.
   unfold sum_entries. rewrite <- sum_scale. apply sum_ext; intros l _.
   rewrite <- sum_scale. apply sum_ext; intros r _. apply sum_scale.
 Qed.
 
 Lemma entries_nonneg m s d F :
-  (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat -> 0 <= F l r j) -> 0 <= sum_entries m s d F.
+  (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat -> 0 <= F l r j) ->
+  0 <= sum_entries m s d F.
 Proof. intros H. do 3 (apply sum_nonneg; intros). auto. Qed.
 
 Lemma entries_zero_inv m s d F :
@@ -102,7 +108,8 @@ Qed.
 (* --- one entry -------------------------------------------------------------------------------- *)
 
 (* How far an entry c is from the best one, where the dual has a and nu. *)
-Definition entry_gap (nu a c : R) : R := c^2 - 2 * a * c + 2 * nu * Rabs c + (positive_part (Rabs a - nu))^2.
+Definition entry_gap (nu a c : R) : R :=
+  c^2 - 2 * a * c + 2 * nu * Rabs c + (positive_part (Rabs a - nu))^2.
 
 Lemma entry_gap_parts nu a c :
   entry_gap nu a c = (Rabs c - positive_part (Rabs a - nu))^2
@@ -152,7 +159,8 @@ Qed.
 
 (* The inner product of Lambda with C X, entry by entry of C. *)
 Lemma trace_by_entries m s d x c Lambda :
-  unbiased m s d x c -> sum_entries m s d (fun l r j => dot d (Lambda j) (x l r) * c l r j) = trace d Lambda.
+  unbiased m s d x c -> sum_entries m s d (fun l r j => dot d (Lambda j) (x l r) * c l r j) =
+    trace d Lambda.
 Proof.
   intros U. unfold sum_entries, trace.
   transitivity (sum d (fun j => sum d (fun k => Lambda j k * sum m (fun l => sum (s l) (fun r => c l r j * x l r k))))).
@@ -205,7 +213,7 @@ Qed.
 (* --- part 1 ----------------------------------------------------------------------------------- *)
 
 Theorem dual_bound m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c ->
   2 * sigma^2 * (trace d Lambda - G m s d tau sigma x Lambda nu) <= objective m s d tau sigma c.
 Proof.
@@ -223,7 +231,8 @@ Proof.
 Qed.
 
 Lemma G_scales m s d tau sigma x Lambda nu a :
-  0 <= a -> G m s d tau sigma x (fun j => scale a (Lambda j)) (fun l => a * nu l) = a^2 * G m s d tau sigma x Lambda nu.
+  0 <= a -> G m s d tau sigma x (fun j => scale a (Lambda j)) (fun l => a * nu l) =
+    a^2 * G m s d tau sigma x Lambda nu.
 Proof.
   intros A. unfold G.
   rewrite (sum_ext m (fun l => tau l * (a * nu l)) (fun l => a * (tau l * nu l))) by (intros; ring).
@@ -241,19 +250,21 @@ Lemma trace_scales d Lambda a : trace d (fun j => scale a (Lambda j)) = a * trac
 Proof. unfold trace, scale. apply sum_scale. Qed.
 
 Lemma scaled_bound m s d tau sigma x c Lambda nu a :
-  (0 < d)%nat -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c -> 0 <= a ->
-  2 * sigma^2 * (a * trace d Lambda - a^2 * G m s d tau sigma x Lambda nu) <= objective m s d tau sigma c.
+  2 * sigma^2 * (a * trace d Lambda - a^2 * G m s d tau sigma x Lambda nu) <=
+    objective m s d tau sigma c.
 Proof.
   intros Hd T N U A. rewrite <- G_scales, <- trace_scales by auto. apply dual_bound; auto.
   intros l Hl. specialize (N l Hl). nra.
 Qed.
 
 Theorem dual_bound_scaled m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> 0 < sigma -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> 0 < sigma -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c -> 0 < trace d Lambda ->
   0 < G m s d tau sigma x Lambda nu /\
-  sigma^2 * (trace d Lambda)^2 / (2 * G m s d tau sigma x Lambda nu) <= objective m s d tau sigma c.
+  sigma^2 * (trace d Lambda)^2 / (2 * G m s d tau sigma x Lambda nu) <=
+    objective m s d tau sigma c.
 Proof.
   intros Hd Sp T N U Tr. set (g := G m s d tau sigma x Lambda nu). set (f := objective m s d tau sigma c).
   assert (B : forall a, 0 <= a -> 2 * sigma^2 * (a * trace d Lambda - a^2 * g) <= f)
@@ -278,15 +289,15 @@ Qed.
 
 (* The same for G(Lambda), the greatest lower bound over all nu >= 0. *)
 Theorem dual_bound_best m s d tau sigma x c Lambda g :
-  (0 < d)%nat -> 0 < sigma -> (forall l, (l < m)%nat -> 0 < tau l) -> unbiased m s d x c -> 0 < trace d Lambda ->
-  (forall nu, (forall l, (l < m)%nat -> 0 <= nu l) -> g <= G m s d tau sigma x Lambda nu) ->
-  (forall b, (forall nu, (forall l, (l < m)%nat -> 0 <= nu l) -> b <= G m s d tau sigma x Lambda nu) -> b <= g) ->
+  (0 < d)%nat -> 0 < sigma -> all_positive m tau -> unbiased m s d x c -> 0 < trace d Lambda ->
+  (forall nu, all_nonneg m nu -> g <= G m s d tau sigma x Lambda nu) ->
+  (forall b, (forall nu, all_nonneg m nu -> b <= G m s d tau sigma x Lambda nu) -> b <= g) ->
   0 < g /\ sigma^2 * (trace d Lambda)^2 / (2 * g) <= objective m s d tau sigma c.
 Proof.
   intros Hd Sp T U Tr low greatest. set (f := objective m s d tau sigma c).
   assert (P : 0 < sigma^2 * (trace d Lambda)^2) by (apply Rmult_lt_0_compat; nra).
   assert (f0 : 0 < f).
-  { destruct (dual_bound_scaled m s d tau sigma x c Lambda (fun _ => 0) Hd Sp T ltac:(intros; lra) U Tr) as [g0 B].
+  { destruct (dual_bound_scaled m s d tau sigma x c Lambda (fun _ => 0) Hd Sp T ltac:(intros l Hl; lra) U Tr) as [g0 B].
     eapply Rlt_le_trans; [| apply B]. apply Rdiv_lt_0_compat; lra. }
   assert (B : sigma^2 * (trace d Lambda)^2 / (2 * f) <= g).
   { apply greatest. intros nu N.
@@ -313,7 +324,7 @@ Definition attain (m : nat) (s : nat -> nat) (d : nat) (tau : nat -> R) (sigma :
   objective m s d tau sigma c = 2 * sigma^2 * (trace d Lambda - G m s d tau sigma x Lambda nu).
 
 Theorem multipliers_value m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> 0 < sigma -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> 0 < sigma -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c -> attain m s d tau sigma x c Lambda nu ->
   objective m s d tau sigma c = sigma^2 * trace d Lambda.
 Proof.
@@ -344,7 +355,7 @@ Proof.
 Qed.
 
 Theorem multipliers_form m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> 0 < sigma -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> 0 < sigma -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c -> attain m s d tau sigma x c Lambda nu ->
   (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat ->
     c l r j = soft_threshold (nu l) (dot d (Lambda j) (x l r))) /\
@@ -370,12 +381,12 @@ Proof.
 Qed.
 
 Lemma attain_optimal m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c -> attain m s d tau sigma x c Lambda nu -> optimal m s d tau sigma x c.
 Proof. intros Hd T N U At. split; auto. intros other U'. rewrite At. apply dual_bound; auto. Qed.
 
 Theorem certificate m s d tau sigma x c Lambda nu :
-  (0 < d)%nat -> 0 < sigma -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> 0 < sigma -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d x c ->
   (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat ->
     c l r j = soft_threshold (nu l) (dot d (Lambda j) (x l r))) ->
@@ -413,7 +424,7 @@ Qed.
 
 (* Rows that exceed no threshold add nothing to G. *)
 Lemma G_only m s d tau sigma x Lambda nu chosen :
-  (forall l, (l < m)%nat -> 0 <= nu l) ->
+  all_nonneg m nu ->
   (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat -> chosen l r = false ->
     Rabs (dot d (Lambda j) (x l r)) <= nu l) ->
   G m s d tau sigma (only chosen x) Lambda nu = G m s d tau sigma x Lambda nu.
@@ -424,7 +435,7 @@ Proof.
 Qed.
 
 Theorem row_generation m s d tau sigma x c Lambda nu chosen :
-  (0 < d)%nat -> (forall l, (l < m)%nat -> 0 < tau l) -> (forall l, (l < m)%nat -> 0 <= nu l) ->
+  (0 < d)%nat -> all_positive m tau -> all_nonneg m nu ->
   unbiased m s d (only chosen x) (only chosen c) ->
   attain m s d tau sigma (only chosen x) (only chosen c) Lambda nu ->
   (forall l r j, (l < m)%nat -> (r < s l)%nat -> (j < d)%nat -> chosen l r = false ->

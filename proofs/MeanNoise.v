@@ -52,7 +52,8 @@ Proof.
 Qed.
 
 Lemma sum_moves m s B low c y y' l :
-  0 < B -> (l < m)%nat -> is_record_weighting m s c -> in_interval m s low B y -> in_interval m s low B y' ->
+  0 < B -> (l < m)%nat -> is_record_weighting m s c -> in_interval m s low B y ->
+  in_interval m s low B y' ->
   user_neighbors m s l y y' ->
   Rabs (weighted_sum m s c y - weighted_sum m s c y') <= B * largest m (person_weight s c).
 Proof.
@@ -121,7 +122,8 @@ Definition variance_of {Omega} (E : expectation Omega) (X : Omega -> R) : R :=
 
 (* Products of two of the first n variables have a mean, and it is 0 for two that differ, once the means
    are subtracted. *)
-Definition uncorrelated {Omega} (E : expectation Omega) (n : nat) (X : nat -> Omega -> R) : Prop :=
+Definition uncorrelated {Omega} (E : expectation Omega) (n : nat)
+    (X : nat -> Omega -> R) : Prop :=
   forall i j, (i < n)%nat -> (j < n)%nat ->
     has_mean E (fun o => (X i o - mean E (X i)) * (X j o - mean E (X j))) /\
     (i <> j -> mean E (fun o => (X i o - mean E (X i)) * (X j o - mean E (X j))) = 0).
@@ -142,7 +144,8 @@ Lemma mean_square {Omega} (E : expectation Omega) n a (U : nat -> Omega -> R) :
   (forall i j, (i < n)%nat -> (j < n)%nat -> has_mean E (fun o => U i o * U j o) /\
     (i <> j -> mean E (fun o => U i o * U j o) = 0)) ->
   has_mean E (fun o => (sum n (fun i => a i * U i o))^2) /\
-  mean E (fun o => (sum n (fun i => a i * U i o))^2) = sum n (fun i => (a i)^2 * mean E (fun o => (U i o)^2)).
+  mean E (fun o => (sum n (fun i => a i * U i o))^2) =
+    sum n (fun i => (a i)^2 * mean E (fun o => (U i o)^2)).
 Proof.
   induction n; intros H; cbn [sum].
   - replace (fun _ : Omega => 0^2) with (fun _ : Omega => 0).
@@ -182,8 +185,10 @@ Proof.
   rewrite sum_scale, C. ring.
 Qed.
 
-Theorem published_variance {Omega} (E : expectation Omega) n c (Y : nat -> Omega -> R) beta sigma B eps t :
-  sum n c = 1 -> 0 < eps -> (forall i, (i <= n)%nat -> has_mean E (Y i)) -> uncorrelated E (S n) Y ->
+Theorem published_variance {Omega} (E : expectation Omega) n c (Y : nat -> Omega -> R) beta sigma
+    B eps t :
+  sum n c = 1 -> 0 < eps -> (forall i, (i <= n)%nat -> has_mean E (Y i)) ->
+  uncorrelated E (S n) Y ->
   (forall i, (i < n)%nat -> mean E (Y i) = beta /\ variance_of E (Y i) = sigma^2) ->
   mean E (Y n) = 0 -> variance_of E (Y n) = 2 * (B * t / eps)^2 ->
   variance_of E (fun o => sum n (fun i => c i * Y i o) + Y n o) =

@@ -44,7 +44,8 @@ Definition shift_invariant (I : integral vector) : Prop :=
     integrable I (fun z => f (plus c z)) /\ value I (fun z => f (plus c z)) = value I f.
 
 (* The probability that center + Z lies in S. *)
-Definition Pr_release (d : nat) (eta K : R) (I : integral vector) (center : vector) (S : vector -> R) : R :=
+Definition Pr_release (d : nat) (eta K : R) (I : integral vector) (center : vector)
+    (S : vector -> R) : R :=
   value I (fun z => S (plus center z) * density d eta K zero z).
 
 (* --- the ratio of two densities --------------------------------------------------------------- *)
@@ -63,7 +64,8 @@ Qed.
 
 Theorem loss_ratio d eta K center center' o :
   0 < eta -> 0 < K ->
-  Rabs (ln (density d eta K center o / density d eta K center' o)) <= eta * norm d (minus center center').
+  Rabs (ln (density d eta K center o / density d eta K center' o)) <=
+    eta * norm d (minus center center').
 Proof.
   intros He P. rewrite log_ratio by auto.
   assert (A := norm_difference d o center center'). assert (B := norm_difference d o center' center).
@@ -100,7 +102,7 @@ Qed.
 (* --- PDP-OP ----------------------------------------------------------------------------------- *)
 
 Lemma weights_sum_to_one n eps :
-  (0 < n)%nat -> (forall j, (j < n)%nat -> 0 < eps j) -> is_weighting n (weight n eps).
+  (0 < n)%nat -> all_positive n eps -> is_weighting n (weight n eps).
 Proof.
   intros Hn P. assert (S := sum_pos n eps Hn P). split.
   - intros j Hj. apply Rlt_le, Rdiv_lt_0_compat; auto.
@@ -114,7 +116,7 @@ Lemma loss_is_budget n eps C i :
 Proof. intros S P. unfold rate, weight. field; lra. Qed.
 
 Theorem pdp_op_densities n d lambda eps C K i D D' theta theta' o :
-  (forall j, (j < n)%nat -> 0 < eps j) -> 0 < C -> 0 < K -> (i < n)%nat ->
+  all_positive n eps -> 0 < C -> 0 < K -> (i < n)%nat ->
   bounds_moves n d (weight n eps) lambda C ->
   in_domain n d D -> in_domain n d D' -> neighbors n d i D D' ->
   minimizer n d (weight n eps) lambda D theta -> minimizer n d (weight n eps) lambda D' theta' ->
@@ -129,14 +131,15 @@ Proof.
 Qed.
 
 Theorem pdp_op_private n d lambda eps C K (I : integral vector) i D D' theta theta' S :
-  (forall j, (j < n)%nat -> 0 < eps j) -> 0 < C -> 0 < K -> (i < n)%nat ->
+  all_positive n eps -> 0 < C -> 0 < K -> (i < n)%nat ->
   bounds_moves n d (weight n eps) lambda C ->
   in_domain n d D -> in_domain n d D' -> neighbors n d i D D' ->
   minimizer n d (weight n eps) lambda D theta -> minimizer n d (weight n eps) lambda D' theta' ->
   shift_invariant I -> event S ->
   integrable I (fun o => S o * density d (rate n eps C) K theta o) ->
   integrable I (fun o => S o * density d (rate n eps C) K theta' o) ->
-  Pr_release d (rate n eps C) K I theta S <= exp (eps i) * Pr_release d (rate n eps C) K I theta' S.
+  Pr_release d (rate n eps C) K I theta S <=
+    exp (eps i) * Pr_release d (rate n eps C) K I theta' S.
 Proof.
   intros P Cp Kp Hi Mv dom dom' Nb M M' Sh E I1 I2.
   assert (shifted : forall center, integrable I (fun o => S o * density d (rate n eps C) K center o) ->
@@ -169,13 +172,14 @@ Qed.
 
 Theorem pdp_op_published n d lambda eps K (I : integral vector) i D D' theta theta' S :
   let C := constant d lambda (norm_bound d lambda) in
-  (forall j, (j < n)%nat -> 0 < eps j) -> 0 < lambda -> (0 < d)%nat -> 0 < K -> (i < n)%nat ->
+  all_positive n eps -> 0 < lambda -> (0 < d)%nat -> 0 < K -> (i < n)%nat ->
   in_domain n d D -> in_domain n d D' -> neighbors n d i D D' ->
   minimizer n d (weight n eps) lambda D theta -> minimizer n d (weight n eps) lambda D' theta' ->
   shift_invariant I -> event S ->
   integrable I (fun o => S o * density d (rate n eps C) K theta o) ->
   integrable I (fun o => S o * density d (rate n eps C) K theta' o) ->
-  Pr_release d (rate n eps C) K I theta S <= exp (eps i) * Pr_release d (rate n eps C) K I theta' S.
+  Pr_release d (rate n eps C) K I theta S <=
+    exp (eps i) * Pr_release d (rate n eps C) K I theta' S.
 Proof.
   intros C P L Hd Kp Hi dom dom' Nb M M' Sh E I1 I2.
   apply pdp_op_private with (lambda := lambda) (D := D) (D' := D'); auto.

@@ -109,7 +109,8 @@ Proof. unfold residual. rewrite dot_plus, dot_scale. ring. Qed.
 Lemma loss_line n d w lambda D theta u t :
   loss n d w lambda D (plus theta (scale t u)) =
   loss n d w lambda D theta
-  + 2 * t * (lambda * dot d theta u - sum n (fun j => w j * (residual d D j theta * dot d (row D j) u)))
+  + 2 * t * (lambda * dot d theta u
+      - sum n (fun j => w j * (residual d D j theta * dot d (row D j) u)))
   + t^2 * (sum n (fun j => w j * (dot d (row D j) u)^2) + lambda * dot d u u).
 Proof.
   unfold loss. rewrite !square_norm, !dot_plus, !dot_scale, !(dot_sym d (plus _ _)).

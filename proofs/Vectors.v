@@ -15,6 +15,10 @@ Fixpoint sum (n : nat) (f : nat -> R) : R :=
   | S k => sum k f + f k
   end.
 
+(* The first n values of f are above 0; at least 0. *)
+Definition all_positive (n : nat) (f : nat -> R) : Prop := forall j, (j < n)%nat -> 0 < f j.
+Definition all_nonneg (n : nat) (f : nat -> R) : Prop := forall j, (j < n)%nat -> 0 <= f j.
+
 Lemma sum_ext n f g : (forall j, (j < n)%nat -> f j = g j) -> sum n f = sum n g.
 Proof.
   induction n; simpl; intros H; auto. rewrite IHn, H; auto with arith.

@@ -35,7 +35,8 @@ Definition is_record_weighting (m : nat) (s : nat -> nat) (c : nat -> nat -> R) 
   (forall l r, (l < m)%nat -> (r < s l)%nat -> 0 <= c l r) /\ sum m (person_weight s c) = 1.
 
 Definition variance (m : nat) (s : nat -> nat) (sigma kappa : R) (c : nat -> nat -> R) : R :=
-  sigma^2 * sum m (fun l => sum (s l) (fun r => (c l r)^2)) + kappa * (largest m (person_weight s c))^2.
+  sigma^2 * sum m (fun l => sum (s l) (fun r => (c l r)^2))
+  + kappa * (largest m (person_weight s c))^2.
 
 Definition ratio (sigma kappa : R) : R := sigma^2 / kappa.
 
@@ -150,7 +151,8 @@ Proof.
 Qed.
 
 Theorem level_unique m s A h h' :
-  0 < A -> (forall l, (l < m)%nat -> (0 < s l)%nat) -> is_level m s A h -> is_level m s A h' -> h = h'.
+  0 < A -> (forall l, (l < m)%nat -> (0 < s l)%nat) -> is_level m s A h -> is_level m s A h' ->
+  h = h'.
 Proof.
   intros Ap Hs.
   assert (order : forall a b, is_level m s A a -> is_level m s A b -> a <= b).
@@ -174,7 +176,8 @@ Proof.
 Qed.
 
 Lemma level_parts m s A h l :
-  0 < A -> (0 < m)%nat -> (forall l, (l < m)%nat -> (0 < s l)%nat) -> is_level m s A h -> (l < m)%nat ->
+  0 < A -> (0 < m)%nat -> (forall l, (l < m)%nat -> (0 < s l)%nat) -> is_level m s A h ->
+  (l < m)%nat ->
   Rmin (INR (s l)) h = INR (s l) * (1 - positive_part (1 - h / INR (s l))) /\
   Rmin (INR (s l)) h * positive_part (1 - h / INR (s l)) = h * positive_part (1 - h / INR (s l)).
 Proof.
@@ -195,7 +198,8 @@ Proof. intros. apply sum_pos; auto. intros. apply Rmin_glb_lt; auto. apply size_
 Lemma variance_above m s A h c :
   0 < A -> (0 < m)%nat -> (forall l, (l < m)%nat -> (0 < s l)%nat) -> is_level m s A h ->
   is_record_weighting m s c ->
-  A / users_at m s h + A * sum m (fun l => sum (s l) (fun r => (c l r - best_weight m s h l r)^2)) <=
+  A / users_at m s h + A * sum m (fun l => sum (s l) (fun r =>
+    (c l r - best_weight m s h l r)^2)) <=
   A * sum m (fun l => sum (s l) (fun r => (c l r)^2)) + (largest m (person_weight s c))^2.
 Proof.
   intros Ap Hm Hs E [_ W]. destruct (level_between m s A h Ap Hm Hs E) as [hp _].
@@ -261,7 +265,8 @@ Qed.
 
 Lemma variance_over_kappa m s sigma kappa c :
   0 < kappa -> variance m s sigma kappa c =
-  kappa * (ratio sigma kappa * sum m (fun l => sum (s l) (fun r => (c l r)^2)) + (largest m (person_weight s c))^2).
+  kappa * (ratio sigma kappa * sum m (fun l => sum (s l) (fun r => (c l r)^2))
+    + (largest m (person_weight s c))^2).
 Proof. intros K. unfold variance, ratio. field; lra. Qed.
 
 Theorem best_variance m s sigma kappa h :
