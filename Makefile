@@ -27,7 +27,8 @@ export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
 .PHONY: help book lab slides serve test test-all test-units test-notebooks test-weekly coverage site-test landing lint \
-  binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace
+  binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace \
+  proofs
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +102,9 @@ elsewhere: $(READY)  ## Run every notebook as on an older processor and compare 
 
 trace: $(READY)  ## Hold what each notebook opens and calls against what its key covers
 	$(BIN)/python tools/trace_keys.py
+
+proofs:  ## Check the theorems in proofs/ with Coq, and print the axioms of each (says what to install)
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) tools/proofs.py check
 
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
 	$(pytest) --cov --cov-report=term

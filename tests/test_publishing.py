@@ -34,6 +34,7 @@ WRITES = {
     ("weekly", "report"): {"issues"},
 }
 HOST = {
+    "apt-get",
     "gh",
     "git",
     "sha256sum",
@@ -204,7 +205,7 @@ def test_workflows_keep_the_rules(name, rule):
         (dangling, "weekly", r"id: links", "id: link"),
         (dangling, "weekly", r"outputs\.links", "outputs.link"),
         (dangling, "publish", r"needs: build", "needs: built"),
-        (dangling, "weekly", r"needs: \[check, machines\]", "needs: check"),
+        (dangling, "weekly", r"needs: \[check, machines, proofs\]", "needs: check"),
         (untested, "publish", r"needs: test", "needs: []"),
         (untested, "publish", r"uses: \./\.github/workflows/ci\.yml", "runs-on: ubuntu-latest"),
         (untested, "publish", r"    if: vars.*'branch'\n", ""),

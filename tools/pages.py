@@ -7,7 +7,7 @@ committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/papers.md` off
-`papers.csv`, `back/house.md` and its picture
+`papers.csv`, `back/proofs.md` off `proofs/`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
@@ -35,6 +35,7 @@ from method import method
 from method import picture as steps
 from papers_index import papers_index
 from pdp_sentences import fault
+from proofs_page import checked_by_machine, proofs_page
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -90,6 +91,7 @@ __all__ = [
 # --- the ledger -----------------------------------------------------------------------------------
 
 LOG = "ledger/log.csv"
+LEDGER = ["statement", "its entry", "who had it first", "by machine", "a fault that is noticed"]
 
 
 def ledger(pages: dict[str, Page]) -> str:
@@ -113,7 +115,8 @@ def ledger(pages: dict[str, Page]) -> str:
             broken = [line for line in found if line.broken][:1]
             faults = [escaped(fault(line.said)) for line in broken] or ["no fault is planted"]
             title = f"[{_title(row, page)}](#ledger-{row['label']})"
-            rows.append([link(row), title, sources(row), *faults])
+            machine = checked_by_machine(row["label"])
+            rows.append([link(row), title, sources(row), machine, *faults])
     held, fell = _counts([row for row, _ in stated], pages)
     return GENERATED + "\n".join(
         [
@@ -130,9 +133,10 @@ def ledger(pages: dict[str, Page]) -> str:
             f"({held + fell} lines, CSV).\n",
             table(["part", "statements", "proved", "tests that held", "faults noticed"], parts),
             "## Every statement that is tested\n",
-            "The number leads to the statement with its proof, the title to its entry.\n",
+            "The number leads to the statement with its proof, the title to its entry. *By "
+            "machine* says what of the proof Coq, a proof assistant, has checked: {doc}`proofs`.\n",
             "{.sift}",
-            table(["statement", "its entry", "who had it first", "a fault that is noticed"], rows),
+            table(LEDGER, rows),
         ]
     )
 
@@ -387,6 +391,7 @@ PAGES = {
     **{name: partial(instructors, name=name) for name in ("instructors", "grading", "cards")},
     "house": house,
     "method": method,
+    "proofs": proofs_page,
     "_static/diagrams/house.svg": picture,
     "_static/diagrams/method.svg": steps,
     "_static/diagrams/map.svg": chapter_map,

@@ -44,6 +44,7 @@ LETTERS = {"ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": 
 # What is not prose: code, what it printed, what stands in a record of its own.
 SKIPPED_TAGS = set("h1 h2 h3 summary nav table style script pre svg button".split())
 SKIPPED = {"cell", "proof", "exercise", "solution", "toctree-wrapper", "headerlink", "eqno"}
+SKIPPED |= {"machine"}  # the foot of a box, alike in all
 BLOCKS = {"p", "li", "dt", "dd", "div", "section", "h1", "h2", "h3", "h4"}
 HOLE = "\ufffc"  # a formula that text cannot show
 END = re.compile(r"\n|(?<=[.!?])(?<!al\.)(?<!Fig\.)[”)]?\s+(?=[^a-z])")  # of a sentence
