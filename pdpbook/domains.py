@@ -52,7 +52,8 @@ class Cube(Bounds):
 
     def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
         """Return coefficients, shape (columns,), and intercept for the data as they came."""
-        return to_user_units(theta, self.columns, self.bounds, self.y_bounds)
+        low, high = check.bounds(self.bounds, "bounds", self.columns)
+        return _to_units(theta, low, high - low, self.y_bounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,16 +277,8 @@ def ball_to_user_units(
     return _to_units(scaled, (low + high) / 2, (high - low) / 2, y_bounds)
 
 
-def to_user_units(
-    theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike
-) -> tuple[Floats, float]:
-    """Coefficients and intercept in the user's units; an entry after the d-th is a constant's."""
-    low, high = check.bounds(bounds, "bounds", d)
-    return _to_units(theta, low, high - low, y_bounds)
-
-
 def _to_units(theta: Floats, origin: Floats, step: Floats, y_bounds: Any) -> tuple[Floats, float]:
-    """Coefficients and intercept in the user's units.
+    """Coefficients and intercept in the user's units; an entry after the features is a constant's.
 
     A feature of the domain is 0 at `origin` and 1 a `step` from there, both in the user's units.
     """

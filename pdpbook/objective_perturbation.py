@@ -518,9 +518,9 @@ class ObjectivePerturbation(LinearRegressor):
             domain = self.domain(records.columns)
             promise = partial(self.guarantee, neighbors=records.neighbors)
             budgets = affordable_budgets(account, records.budgets(epsilon), promise, people=records)
-            of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
-            budgets = np.where(of_fit > 0, budgets, 0.0)
-            split = self.split_budgets(of_fit[of_fit > 0], domain.d, _rank(users, domain.d))
+            budgets = self.drop_costly_budgets(budgets, domain.d)
+            of_fit = self.budgets_of_fit(budgets[budgets > 0])
+            split = self.split_budgets(of_fit, domain.d, _rank(users, domain.d))
             guarantee = promise(budgets)
             pure = self.pure_guarantee(budgets, split, neighbors=records.neighbors)
 
@@ -663,8 +663,10 @@ class ObjectivePerturbation(LinearRegressor):
             of_tilt, of_output = self.prediction_noise(budgets, d)
             return float(np.hypot(of_tilt, of_output))
 
-        noise_of_tilt, _ = self.prediction_noise(budgets[budgets > 0], d)
-        return drop_budgets_costly_for_others(budgets, noise, noise_of_tilt)
+        of_fit = self.budgets_of_fit(budgets)
+        noise_of_tilt, _ = self.prediction_noise(of_fit[of_fit > 0], d)
+        of_fit = drop_budgets_costly_for_others(of_fit, noise, noise_of_tilt)
+        return np.where(of_fit > 0, budgets, 0.0)
 
     def prediction_noise(self, budgets: Floats, d: int) -> tuple[float, float]:
         """Return the sizes of the tilt's and of the output's noise in a prediction.
@@ -714,10 +716,10 @@ class ObjectivePerturbation(LinearRegressor):
         self.refuse_settings_of(users)
         records = user_records_for_audit(self, X, y, epsilon_as_passed, users)
         domain = self.domain(records.columns)
-        budgets = records.budgets(epsilon)
-        of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
-        people = records.participants(domain, np.where(of_fit > 0, budgets, 0.0))
-        split = self.split_budgets(of_fit[of_fit > 0], domain.d, _rank(users, domain.d))
+        budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
+        people = records.participants(domain, budgets)
+        of_fit = self.budgets_of_fit(people.budgets)
+        split = self.split_budgets(of_fit, domain.d, _rank(users, domain.d))
         if self.label_mean_share == 0:
             return self.law(people, split)
         return self.law_around_mean(people, split)

@@ -118,10 +118,10 @@ def largest_move(kappa: NDArray[Any], omega: NDArray[Any]) -> NDArray[np.float64
     for _ in range(BISECTIONS):
         phi = (low + high) / 2
         sine, cosine = np.sin(phi), np.cos(phi)
-        omega_tau_squared = omega * cosine**4
+        omega_tau_squared = omega * np.square(cosine**2)
         decrease = (1 + root * cosine * sine) * 2 * sine * (1 - omega_tau_squared)
         decrease = decrease / (1 + omega_tau_squared)
-        increase = root * cosine * np.cos(2 * phi)
+        increase = root * cosine * (cosine - sine) * (cosine + sine)
         past_peak = decrease > increase  # as phi grows
         low = np.where(past_peak, low, phi)
         high = np.where(past_peak, phi, high)

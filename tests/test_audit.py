@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from pdpbook import audit
+from pdpbook.audit import harness
 from pdpbook.domains import Cube
 from pdpbook.noise import L2Laplace, l2_laplace_eps0, l2_laplace_profile
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -407,3 +408,11 @@ def test_weights_of_the_audited_mechanism_spend_every_budget():
     mechanism = PDPRidge(2.0)
     spent = mechanism.noise_rate(epsilon, 3) * pdp_weights(epsilon) * mechanism.constant(3)
     assert_allclose(spent, epsilon, rtol=1e-14)
+
+
+def test_of_kept_deltas_the_one_nearest_to_its_promise_is_told(monkeypatch):
+    promised, found = np.array([0.4, 0.1]), np.array([0.2, 0.09])
+    monkeypatch.setattr(harness, "promised_deltas", lambda _, places, __: (places[:2], promised))
+    monkeypatch.setattr(harness, "pair_deltas", lambda *_: ("exact", found))
+    told = harness._by_deltas(None, None, None, 0, 100, None, 1e-6)
+    assert told == ("exact", 0.09, 0.1, harness.PLACES[1])

@@ -105,6 +105,15 @@ def test_the_promise_of_the_person_who_differs_counts():
     assert "proves nothing" in str(audit_samples(*releases, promise, person=1))
 
 
+def test_no_release_that_chose_the_event_is_counted():
+    """Every other release has the opposite sign: an event chosen from those says nothing here."""
+    sign = np.where(np.arange(2_000) % 2, 1.0, -1.0)
+    noise = np.random.default_rng(SEED).normal(size=(2, 2_000))
+    found = audit_samples(noise[0] + 9 * sign, noise[1] - 9 * sign, PureDP(1.0, **ONE))
+    assert found.epsilon_lower == 0
+    assert found.delta < 0
+
+
 def test_the_same_releases_give_the_same_audit():
     assert audit_samples(*laplace(1.0), PureDP(1.0, **ONE)) == audit_samples(
         *laplace(1.0), PureDP(1.0, **ONE)

@@ -265,6 +265,10 @@ def test_the_wrong_entry_of_an_array_is_named(values, data, wrong):
             "bounds must have low < high; got (5, 2) in column 1",
         ),
         (
+            lambda: v.bounds([(0, 1), (2, 2)], "bounds", d=2),
+            "bounds must have low < high; got (2, 2) in column 1",
+        ),
+        (
             lambda: v.bounds((0, math.inf), "bounds"),
             "bounds must be finite; got bounds[1] = inf (1 of 2 are wrong)",
         ),

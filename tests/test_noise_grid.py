@@ -192,6 +192,11 @@ def test_ties_to_even_would_break_the_bound():
     assert laws[1].center - laws[0].center == 1
 
 
+def test_the_center_is_the_nearest_whole_number_of_steps():
+    law = noise.grid_laplace([0.6, 0.4, -0.4, -0.6], step=1.0, epsilon=1, sensitivity=1)
+    assert law.center.tolist() == [1, 0, 0, -1]
+
+
 def test_errors_of_arithmetic_are_charged():
     assert noise.grid_steps(1.0, 0.25) == 4
     assert noise.grid_steps(1.0, 0.25, error=1e-12) == 5

@@ -874,3 +874,21 @@ def test_without_that_rule_the_error_depends_on_the_data(monkeypatch):
     spread[:, 0] = 0.0
     with pytest.raises(ValueError, match="the minimizer is not unique"):
         PDPRidge(1e-31).output_law(spread, y)
+
+
+def test_whoever_takes_no_part_is_promised_0_with_a_delta_too():
+    X, y, epsilon = np.full((3, 1), 0.5), np.zeros(3), np.array([0.0, 0.5, 1.0])
+    model = PDPRidge(1.0, delta=0.01, random_state=0).fit(X, y, epsilon=epsilon)
+    larger = l2_laplace_eps0(epsilon[1:], 0.01, 1)
+    assert_array_equal(model.pure_guarantee_.epsilon, [0.0, *larger])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_a_budget_that_the_solver_would_use_up_is_dropped(share):
+    """The rate is the least eps / (w C + g / lam): rounding of 1e-13 in g uses up a tiny budget."""
+    model = PDPRidge(0.5, loss="huber", label_mean_share=share)
+    epsilon = 100 * np.array([1e-15, 1e-9, 0.1, 1.0, 1.0, 2.0])
+    rates = [model.noise_rate(epsilon[k:], 2) for k in range(len(epsilon))]
+    assert rates[0] < 0.1 * rates[1]
+    assert rates[1] > 0.999 * max(rates)  # one is costly, and no other
+    assert_array_equal(model.drop_costly_budgets(epsilon, 2), [0.0, *epsilon[1:]])

@@ -20,6 +20,7 @@ from pdpbook.posterior import (
     OnePosteriorSample,
     PosteriorLaw,
     adaptive_profile,
+    calibration,
     largest_scaled_residual,
     posterior_certificate,
     residual_bound,
@@ -27,6 +28,16 @@ from pdpbook.posterior import (
 )
 
 SEED = 20
+
+
+@pytest.mark.parametrize(("lam", "n_max"), [(0.3, 50), (7.0, 1000), (20.0, 3)])
+def test_the_cells_of_a_search_cover_everybody(lam, n_max):
+    """A person at S has leverage 1 / (S + lam) and residual at most 1 + sqrt(n S) / (S + lam)."""
+    leverage, residual = calibration._worst_people(lam, n_max)
+    for S in np.append(np.geomspace(1e-6 * lam, n_max, 500), min(lam, n_max)):
+        fitted = np.sqrt(n_max * S) / (S + lam)
+        cell = np.flatnonzero(leverage >= (1 - 1e-12) / (S + lam))[-1]
+        assert residual[cell] >= (1 + fitted) * (1 - 1e-12)
 
 
 def sphere(n, d, rng):

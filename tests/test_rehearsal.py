@@ -530,3 +530,11 @@ def test_what_the_model_does_not_say_must_be_given():
         quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=[1, 2])
     with pytest.raises(TypeError, match="rows_per_user must be a whole number"):
         quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=1.5)
+
+
+def test_the_gap_is_exact_where_model_and_constant_err_alike():
+    squares = np.zeros((6, 6))
+    squares[:, 0] = squares[:, 5] = np.arange(1.0, 7.0)  # finite sample, and constant
+    known = {"model": "m", "people": 9, "columns": 1, "unexplained": rehearsal.Estimate(0.0, 0.0)}
+    gap = rehearsal._summary(known, 0.0, squares, ours=False).gap
+    assert np.abs(gap).max() < 1e-12

@@ -65,6 +65,8 @@ def test_one_user_and_users_of_one_row():
     assert_array_equal(tradeoff_weights([7], 3.0).weights, [1.0])
     assert_array_equal(tradeoff_weights([1] * 5, 3.0).weights, [0.2] * 5)
     assert sample_limit([7], 3.0).threshold == 7
+    # falls as far as 3 and rises from there, without a minimum between 2 and 3
+    assert sample_limit([1, 3, 5, 7], 1.19, integer=False).threshold == 3
     assert_allclose(sample_limit([1] * 5, 3.0)[::2], [1, 1], rtol=1e-15)
 
 

@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from datetime import datetime
 from math import inf
+from statistics import mode
 
 from reading import GENERATED, ROOT, Page, Refused, code, escaped, table
 
@@ -64,7 +65,7 @@ RATIOS = """\
 Each line is a ratio of two things that were run in turn, five to 25 times: the median and the
 quartiles. Times are processor time. The machine: {machine}. The load was up to
 {load:.0f}, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
-the others are marked. Recorded on {date} with {versions}{older}. `python -m lab ratios` runs it
+the others are marked. Recorded on {date} with {versions}{other}. `python -m lab ratios` runs it
 again; `lab/README.md` of the repository says how.
 
 {repeated}
@@ -81,6 +82,9 @@ WHY = {  # what stands in the way of a claim, where it is missed
     "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: "
     "three evaluations of the exact profile for each person, which alone take longer than the "
     "claim leaves.",
+    ("PDPRidge.fit", "LinearRegression of diffprivlib, no intercept"): "it weighs everybody alike. "
+    "Here each row is multiplied by a weight of its own on the way to the Gram matrix, which takes "
+    "as long again, and budgets are checked; the claim leaves no more than these sums take.",
 }
 REPEATED = """\
 A second run began {apart} minutes after the first, while the load was up to {load:.0f}. Of {rows}
@@ -156,15 +160,15 @@ def ratios(record: list[Row], again: list[Row]) -> str:
         head = ["what", "beside", "n", "d", "ratio", "quartiles", "claim"]
         parts.append(f"{title}\n\n{table(head, lines)}\n{crossings(record, kind)}")
     claims = [row["holds"] for row in record if row["claim"]]
-    newest = max(row["date"] for row in record)[:10]
-    older = {escaped(row["against"]) for row in record if row["date"][:10] < newest}
+    usual = mode(row["date"][:10] for row in record)
+    other = {escaped(row["against"]) for row in record if row["date"][:10] != usual}
     return RATIOS.format(
         machine=record[0]["machine"],
         load=max(float(row["load"]) for row in record),
         held=claims.count("yes"),
         claims=len(claims),
-        date=newest,
-        older=f"; what stands beside {listed(sorted(older))} is from before" if older else "",
+        date=usual,
+        other=f"; what stands beside {listed(sorted(other))} is of another day" if other else "",
         versions=max((row["versions"] for row in record if row["kind"] == "naive"), key=len),
         repeated=repeated(record, again),
         tables="\n".join(parts),

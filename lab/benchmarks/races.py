@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +47,28 @@ class Race:
     theirs: Callable[[], Any]
     claim: str = ""  #: "at least 3", of the median
     part: float = 1.0  #: share of the work that `theirs` does; its time is divided by this
-    versions: str = ""  #: of the peer
+    versions: str = ""  #: of the peer; one in a process of its own says it itself
 
 
 class Peer:
-    """A peer in a process of its own, which runs once for every line it gets."""
+    """A peer in a process of its own, which runs once for every line it gets.
+
+    It starts when it is asked for the first time, so that one that is not raced may be missing.
+    """
 
     def __init__(self, python: str, name: str) -> None:
-        self.process = subprocess.Popen(
-            [python, "-W", "ignore", str(HERE / "peers.py"), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.version = self._answer()
+        self.command = [python, "-W", "ignore", str(HERE / "peers.py"), name]
+        self.package = name.partition("-")[0]
+
+    @cached_property
+    def process(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self.command, stdin=pipe, stdout=pipe, text=True)
+
+    @cached_property
+    def versions(self) -> str:
+        """The package and its version, the first line that the process prints."""
+        return f"{self.package} {self._answer()}"
 
     def _answer(self) -> str:
         line = self.process.stdout.readline()
@@ -70,13 +78,15 @@ class Peer:
 
     def seconds(self) -> float:
         """Run once; the seconds are the peer's own, without the pipe."""
+        _ = self.versions  # which the process says first
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return float(self._answer())
 
     def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
+        if "process" in vars(self):
+            self.process.stdin.close()
+            self.process.wait()
 
 
 def people(n, d=10):
@@ -328,7 +338,7 @@ def descent(peer: Callable[[str], Peer] | None) -> Iterator[Race]:
         ("opacus-batches", what, ours, "Opacus where batches are given", ""),
     ):
         rival = peer(name)
-        yield Race("peer", who, how, n, d, run, rival, claim, versions=f"opacus {rival.version}")
+        yield Race("peer", who, how, n, d, run, rival, claim)
         rival.close()
 
 
@@ -346,8 +356,7 @@ def diffprivlib(peer: Callable[[str], Peer] | None) -> Iterator[Race]:
         10,
         lambda: PDPRidge(random_state=0).fit(X, y, epsilon=epsilon),
         rival,
-        "at least 3",
-        versions=f"diffprivlib {rival.version}",
+        "at least 5",
     )
     rival.close()
 

@@ -3,7 +3,8 @@
 `python -m lab ratios` races the package against naive code and against the floor. With
 `--peers PYTHON`, an interpreter that has the packages of requirements-peers.txt, it races the peers
 too; without it their rows are left out. `--again` measures a second time, an hour later, into
-again.csv. `--only WORD` runs what has the word in it and prints it.
+again.csv. `--only WORD` runs what has the word in it and prints it; with `--replace` these rows
+take the place of the old ones in ratios.csv, each with its date.
 """
 
 import argparse
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m lab ratios", description=__doc__)
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter that has the peers")
     parser.add_argument("--again", action="store_true", help="a second run, beside the first")
-    parser.add_argument("--only", metavar="WORD", help="print these alone, and write nothing")
+    parser.add_argument("--only", metavar="WORD", help="run and print these alone")
+    parser.add_argument("--replace", action="store_true", help="with --only: write their rows")
     chosen = parser.parse_args(arguments)
     common = {
         "versions": ", ".join(f"{name} {version(name)}" for name in ("pdpbook", "numpy", "scipy"))
@@ -54,7 +56,23 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.only is None:  # at once: a run takes a while
             file = AGAIN if chosen.again else RECORD
             pd.DataFrame(rows).to_csv(file, index=False, lineterminator="\n")
+    if chosen.only is not None and chosen.replace:
+        replaced(pd.read_csv(RECORD, dtype=str), rows).to_csv(
+            RECORD, index=False, lineterminator="\n"
+        )
     return 0
+
+
+def replaced(record: pd.DataFrame, rows: list[dict]) -> pd.DataFrame:
+    """The record with these rows in place of those of the same race."""
+    race = ["kind", "what", "against", "n", "d"]
+    new = pd.DataFrame(rows).astype(str).set_index(race)
+    changed = record.set_index(race)
+    missing = new.index.difference(changed.index)
+    if len(missing):
+        raise ValueError(f"{RECORD.name} must have a row of each race; it lacks {list(missing)}")
+    changed.loc[new.index] = new
+    return changed.reset_index()
 
 
 def run(python: str | None, only: str | None) -> Iterator[dict]:
@@ -74,7 +92,7 @@ def row_of(race: Race) -> dict:
         theirs = seconds(race.theirs, their_calls) / race.part
         ratios.append(ours / theirs if race.kind in ("floor", "seconds") else theirs / ours)
     return as_row(race.kind, race.what, race.against, race.n, race.d, ratios, race.claim) | {
-        "peer": race.versions
+        "peer": race.theirs.versions if isinstance(race.theirs, Peer) else race.versions
     }
 
 

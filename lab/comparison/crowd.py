@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook.datasets import diabetes_design, load, sample_zipf_users
 from pdpbook.domains import (
+    Cube,
     ball_to_user_units,
     features_to_domain,
     labels_to_domain,
     rows_to_ball,
-    to_user_units,
 )
 
 FEATURES = ("age", "sex", "bmi", "bp")  #: what a practice knows without a laboratory
@@ -65,10 +65,13 @@ class Crowd:
         """Matrix and offset that take parameters on "cube" or "ball" to clinical units."""
         check.choice(domain, "domain", ("cube", "ball"))
         d = self.X.shape[1]
+        cube = Cube(
+            bounds=self.bounds, y_bounds=self.y_bounds, columns=d, fit_intercept=True, clip=False
+        )
 
         def back(theta: Floats) -> Floats:
             if domain == "cube":
-                return np.append(*to_user_units(theta, d, self.bounds, self.y_bounds))
+                return np.append(*cube.to_user_units(theta))
             return np.append(*ball_to_user_units(theta, d, self.bounds, self.y_bounds, None))
 
         offset = back(np.zeros(d + 1))

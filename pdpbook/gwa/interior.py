@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 
 from pdpbook import Floats
 from pdpbook.gwa.problem import Problem
@@ -99,6 +99,7 @@ class InteriorPoint:
         self.starts = problem.starts
         self.X = problem.X
         self.XT = np.ascontiguousarray(problem.X.T)
+        self.X_of_users = rows_side_by_side(problem)
 
     def extend(self, problem: Problem, old: Places) -> None:
         """Take a problem with more rows, among which those so far are at `old`.
@@ -108,7 +109,9 @@ class InteriorPoint:
         """
         mean_product = self.complementarity() / (self.V.size + len(self.s))
         self._take_rows(problem)
-        new = np.setdiff1d(np.arange(len(self.X)), old)
+        is_new = np.ones(len(self.X), dtype=bool)
+        is_new[old] = False
+        new = np.flatnonzero(is_new)
         image = SIGNS * (self.L @ self.X[new].T)
         Z = np.maximum(self.nu[self.codes[new]] - image, NEW_MULTIPLIER * self.nu.mean())
         self.V = self._with_new_rows(self.V, old, mean_product / Z, new)
@@ -229,8 +232,8 @@ class NewtonSystem:
         plus = self.theta[0] + self.theta[1]
         minus = self.theta[0] - self.theta[1]
         self.K = np.add.reduceat(plus.sum(axis=0), at.starts) + at.s / at.nu  # (8)
-        products = minus.T[:, :, None] * at.X[:, None, :]  # (n, k, d)
-        self.W = np.add.reduceat(products, at.starts, axis=0).reshape(-1, k * d)  # (8)
+        W = (at.X_of_users @ minus.T).reshape(-1, d, k)
+        self.W = W.transpose(0, 2, 1).reshape(-1, k * d)  # (8)
         self.v = (at.tau / self.K) @ self.W  # (9)
         self.D = at.kappa + float((at.tau**2 / self.K).sum())  # (9)
 
@@ -258,9 +261,21 @@ class NewtonSystem:
         return Direction(dV, ds, dt, dL, dnu, dZ)
 
 
+def rows_side_by_side(problem: Problem) -> sparse.csc_array:
+    """Return the matrix, shape (m d, n), that sums c_i x_i over the rows of each user.
+
+    Column i holds x_i where its user is; times n numbers c it is m vectors of length d.
+    """
+    n, d = problem.X.shape
+    places = (problem.codes[:, None] * d + np.arange(d)).ravel()
+    ends = np.arange(0, n * d + 1, d)
+    shape = (len(problem.tau) * d, n)
+    return sparse.csc_array((problem.X.ravel(), places, ends), shape=shape)
+
+
 def step_length(*pairs: tuple[Floats, Floats]) -> float:
     """Return the longest step, at most 1, along changes that leaves all values at least 0."""
-    fastest_decreases = [float((-change / value).max()) for value, change in pairs]
+    fastest_decreases = [-float((change / value).min()) for value, change in pairs]
     return 1 / max(1.0, *fastest_decreases)
 
 

@@ -102,24 +102,28 @@ def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float)
     subproblem = problem.on_rows(rows)
     solver = begin(subproblem)
     tolerance = FIRST_TOLERANCE  # of the solver, which falls from round to round
-    for _ in range(MAX_ROUNDS):
+    for rounds_left in reversed(range(MAX_ROUNDS)):
         error = solver.run(tolerance)
-        C = repair(subproblem, np.nan_to_num(solver.C))
         dual = evaluate(problem, solver.M)
-        gap = relative_gap(subproblem.objective(C), dual.bound)
-        solution = Solution(rows, C, dual.multipliers, gap, solver.status)
-
         levels = levels_of_subproblem(problem, subproblem, rows, solver.M, dual)
         slack = 1e-3 * max(tolerance, 1e-9)  # far below what an inexact solver leaves open
         new = missing_rows(problem, dual.largest, levels, rows, slack)
+
         solver_failed = error > tolerance
         nothing_to_gain = error < 0.1 * tol and not len(new)
-        if gap <= tol or solver_failed or nothing_to_gain:
-            break
+        is_last = solver_failed or not rounds_left
+        if error < 10 * tol or is_last:  # before, the gap is not worth computing
+            C = repair(subproblem, np.nan_to_num(solver.C))
+            gap = relative_gap(subproblem.objective(C), dual.bound)
+            solution = Solution(rows, C, dual.multipliers, gap, solver.status)
+            if gap <= tol or is_last or nothing_to_gain:
+                break
         if len(new):
             rows, old = join_rows(problem, rows, new)
             subproblem = problem.on_rows(rows)
             solver.extend(subproblem, old)
+        else:
+            tolerance = min(tolerance, error)  # a larger one would be no step
         factor = 0.4 if tolerance > 0.01 else 0.1
         tolerance = max(tolerance * factor, 0.1 * tol)
     return solution

@@ -20,7 +20,6 @@ from pdpbook.noise.laws import round_noise
 from pdpbook.noise.profiles import at_levels
 from pdpbook.participants import (
     Participants,
-    Records,
     drop_budgets_costly_for_others,
     fill_in_zeros,
     read_budgets,
@@ -38,7 +37,7 @@ from pdpbook.release import (
 )
 from pdpbook.ridge import huber_ridge, weighted_sums
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
-from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
+from pdpbook.sums import Sums, sums_over_records
 
 SOLVER_SHARE = 1e-6  # the solver may cost the smallest budget this share of itself
 
@@ -242,11 +241,15 @@ class PDPRidge(LinearRegressor):
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
-            of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), domain.d)
-            budgets = np.where(of_fit > 0, budgets, 0.0)
-            guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, domain.d)
+            budgets = self.drop_costly_budgets(budgets, domain.d)
+            guarantee = self.guarantee(budgets)
+            if isinstance(guarantee, PureDP):
+                pure = guarantee
+            else:
+                pure = self.pure_guarantee(budgets, domain.d)
 
-            people = self.participants(records, budgets)
+            self.refuse_lost_penalty(budgets, domain.d)
+            people = records.participants(domain, budgets)
             if self.label_mean_share == 0:
                 law = self.law(people)
                 theta = release(law, guarantee, account, rng, people=records, pure=pure)
@@ -258,7 +261,7 @@ class PDPRidge(LinearRegressor):
                 around = label_bounds(labels.to_user_units(both[0]), self.y_bounds)
                 self.label_mean_, self.label_bounds_ = around.center, around.pair
                 theta, domain = both[1:], replace(domain, y_bounds=around.pair)
-                eta = self.noise_rate_of_fit(of_fit[of_fit > 0], domain.d)
+                eta = self.noise_rate_of_fit(self.budgets_of_fit(people.budgets), domain.d)
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.guarantee_, self.pure_guarantee_ = guarantee, pure
@@ -299,9 +302,7 @@ class PDPRidge(LinearRegressor):
         return PureDP(budgets, neighbors="replace-one")
 
     def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:
-        """Return the pure promise that holds as well."""
-        if self.delta == 0:
-            return PureDP(budgets, neighbors="replace-one")
+        """Return the pure promise that holds as well as one with a delta."""
         positive = budgets[budgets > 0]
         of_fit = self.privacy_parameters(self.budgets_of_fit(positive), d)
         spent = self.label_mean_share * positive + of_fit
@@ -369,13 +370,22 @@ class PDPRidge(LinearRegressor):
         the noise for all others over a percent larger."""
         if self.loss == "square":
             return budgets
-        above = budgets[budgets > 0]
+        of_fit = self.budgets_of_fit(budgets)
+        above = of_fit[of_fit > 0]
         parameters = self.privacy_parameters(above, d)
 
         def noise(included: Floats) -> float:
             return 1 / self.noise_rate(parameters[above >= included.min()], d)
 
-        return drop_budgets_costly_for_others(budgets, noise, self.constant(d) / parameters.sum())
+        without_solver = self.constant(d) / parameters.sum()
+        of_fit = drop_budgets_costly_for_others(of_fit, noise, without_solver)
+        return np.where(of_fit > 0, budgets, 0.0)
+
+    def refuse_lost_penalty(self, budgets: Floats, d: int) -> None:
+        """Refuse a penalty so small that rounding may lose it beside so many people."""
+        if self.loss == "square":
+            n = int(np.count_nonzero(budgets))
+            check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
     def domain(self, columns: int) -> Cube:
         """Return the domain that the public bounds of so many columns define."""
@@ -388,14 +398,6 @@ class PDPRidge(LinearRegressor):
             row_norm=self.row_norm,
         )
 
-    def participants(self, records: Records | SumsOfRecords, budgets: Floats) -> Participants:
-        """Return the records on the domain of all who take part."""
-        domain = self.domain(records.columns)
-        if self.loss == "square":
-            n = int(np.count_nonzero(budgets))
-            check.refuse_lost_penalty(self.lam, n, domain.d, self.row_norm)
-        return records.participants(domain, budgets)
-
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace | LabelMeanLaw:
         """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
 
@@ -406,10 +408,10 @@ class PDPRidge(LinearRegressor):
         epsilon = read_budgets(epsilon_as_passed, X, y)
         self.check_settings()
         records = records_for_audit(self, X, y, epsilon_as_passed)
-        budgets = records.budgets(epsilon)
-        d = self.domain(records.columns).d
-        of_fit = self.drop_costly_budgets(self.budgets_of_fit(budgets), d)
-        people = self.participants(records, np.where(of_fit > 0, budgets, 0.0))
+        domain = self.domain(records.columns)
+        budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
+        self.refuse_lost_penalty(budgets, domain.d)
+        people = records.participants(domain, budgets)
         return self.law(people) if self.label_mean_share == 0 else self.law_around_mean(people)
 
     def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:

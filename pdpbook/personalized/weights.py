@@ -19,6 +19,7 @@ SMALLEST_WEIGHT = 1e-8  # of the table of weights; below it the sensitivity is l
 TABLE_SIZE = 301
 CAP_REFINEMENTS, CAP_GRID = 7, 101  # each cuts the interval around the cap into 100
 NEWTON_STEPS = 6  # from the table to the root
+LAST_STEP = 1e-12  # relative: a step that changes weights by less leaves nothing to gain
 
 
 def pdp_weights(epsilon: ArrayLike) -> Floats:
@@ -235,9 +236,11 @@ def _weights_of_levels(
         else:
             surplus = counts @ (weights * (1 + missing / slope)) - 1
             change = surplus / (counts @ (weights / slope))
-        weights = weights * np.exp((missing - change) / slope)
-        weights = np.minimum(weights, sensitivity.weight_at_cap)
+        step = (missing - change) / slope
+        weights = np.minimum(weights * np.exp(step), sensitivity.weight_at_cap)
         log_eta += change
+        if np.abs(step).max() < LAST_STEP:
+            break
     if saturated:
         weights[-1] = (1 - counts[:-1] @ weights[:-1]) / counts[-1]
     return np.asarray(weights / (counts @ weights))
