@@ -605,12 +605,15 @@ def _root(squares: Floats) -> Estimate:
 
 
 def _name(model: Any) -> str:
-    """Return the name of the class, with its penalty if it has one."""
+    """Return the name of the class, with its penalty and its share for a mean if it has them."""
     name = type(model).__name__
     lam = getattr(model, "lam", None)
-    if isinstance(lam, (int, float)):
-        return f"{name}(lam={lam:g})"
-    return name
+    if not isinstance(lam, (int, float)):
+        return name
+    share = getattr(model, "label_mean_share", 0.0)
+    if isinstance(share, (int, float)) and share > 0:
+        return f"{name}(lam={lam:g}, label_mean_share={share:g})"
+    return f"{name}(lam={lam:g})"
 
 
 # --- reading the guesses -------------------------------------------------------------------------
