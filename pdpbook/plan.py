@@ -34,7 +34,7 @@ PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 LABEL_MEAN_SHARES = (0.0, 0.1)  # of every budget, for a private mean of the labels
 NEIGHBORS = ("replace-one", "add-remove")
 LEAST_GAIN = 0.05  # of the square of a private constant's error: rehearsals see no smaller one
-MOST_LOSS = 0.1  # of the variance of the label, where a guess is wrong
+MOST_LOSS = 0.05  # of the variance of the label, where a guess is wrong
 TRIAL_REPEATS = 2  # for all candidates, before the best ones are rehearsed for good
 SHORTLIST = 8  # how many are
 ROWS_OF_REPEATS = 20_000  # about as many are invented for one of them
@@ -181,7 +181,7 @@ def plan(
     Guesses are wrong. So it is rehearsed again where labels spread less by `sd_factor`, where
     columns explain `r2_margin` less, and where the mean of the labels is farther from the middle of
     `y_bounds`, to which penalties pull, by `mean_margin` times the spread: one at a time. If it
-    would then be worse than a private constant by more than 0.1 of the variance of the label, it
+    would then be worse than a private constant by more than 0.05 of the variance of the label, it
     does not count. (Errors the other way make a plan too careful.)
 
     Of those that count it takes the one whose gain, in shares of the variance of the label, is
