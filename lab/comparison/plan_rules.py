@@ -178,7 +178,7 @@ def judged(tuning: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the tables: about 15 minutes of one core."""
+    """Write the tables: about three minutes of one core."""
     parser = argparse.ArgumentParser(prog="python -m lab plan_rules", description=main.__doc__)
     parser.parse_args(arguments)
     start = time.process_time()

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from pdpbook import Floats
 
 SEED = 52  #: fixed before anything was run
-TABLES = 10
+TABLES = 7
 PEOPLE = (600, 1200, 2500)  #: in turn
 NEW = 2000  #: people for whom fits predict
 #: of an owner's guesses: relative errors of mean and spread, and the error of r2
