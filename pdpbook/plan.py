@@ -372,7 +372,7 @@ def _models(settings: dict[str, Any], delta: float, accepted: set[str]) -> Itera
     """Yield the estimators that are fitted to one row of each person, unfitted."""
     for lam in PENALTIES:
         for share in LABEL_MEAN_SHARES:
-            around = {"label_mean_share": share, "delta": delta}
+            around: dict[str, Any] = {"label_mean_share": share, "delta": delta}
             yield ObjectivePerturbation(lam, **around, **settings)
             yield PDPRidge(lam, loss="huber", **around, **settings)
         yield SufficientStatisticsRidge(lam, centered=True, **_noise(delta), **settings)

@@ -60,9 +60,9 @@ def guessed(guesses: dict[str, float], sd: float, r2: float, mean: float = 0.0) 
 def rehearsed(drawn: Drawn, model: Any, epsilon: float, guesses: dict[str, float]) -> float:
     """Return the rehearsed gain over a constant, in shares of the variance of the label."""
     columns = drawn.X.shape[1]
-    public: dict[str, Any] = {"bounds": (0, 1), "y_bounds": (0, 1), "repeats": REPEATS}
+    facts: dict[str, Any] = {"bounds": (0, 1), "y_bounds": (0, 1), "repeats": REPEATS} | guesses
     try:
-        found = rehearse(model, drawn.people, columns, epsilon=epsilon, **public, **guesses)
+        found = rehearse(model, drawn.people, columns, epsilon=epsilon, **facts)
     except ValueError:  # no labels are like that
         return float("nan")
     return float(found.constant.value**2 - found.error.value**2) / guesses["y_sd"] ** 2

@@ -156,7 +156,7 @@ def models(design: Design) -> dict[str, Any]:
     for lam in PENALTIES:
         for share in LABEL_MEAN_SHARES:
             words = f"lam={lam:g}" + (f", label_mean_share={share:g}" if share else "")
-            around = {"lam": lam, "label_mean_share": share}
+            around: dict[str, Any] = {"lam": lam, "label_mean_share": share}
             found[f"ObjectivePerturbation({words})"] = ObjectivePerturbation(**around, **line)
             found[f"PDPRidge({words})"] = PDPRidge(loss="huber", **around, **line)
         sums = SufficientStatisticsRidge(lam, centered=True, **line)
