@@ -1,10 +1,10 @@
 """What plans are worth on eight hard tables: the choice beside the best one in hindsight.
 
-Run ``python -m lab planned --parts FOLDER --peers PYTHON`` to write `lab/data/planned/tables.csv`
-and `fits.csv`. A plan sees what the owner of a table knows without a look at it; then it is tried
-on the table. What the other columns say is not private: they look at all errors and take the
-smallest. Each part, fits or a plan, is a file of FOLDER, so a run that stops goes on from there.
-PYTHON is of the environment of diffprivlib, see `planned_peer`.
+Run ``python -m lab planned --parts FOLDER --peers PYTHON`` to write `tables.csv`, `fits.csv` and
+`goals.csv` of `lab/data/planned`. A plan sees what the owner of a table knows without a look at it;
+then it is tried on the table. What the other columns say is not private: they look at all errors
+and take the smallest. Each part, fits or a plan, is a file of FOLDER, so a run that stops goes on
+from there. PYTHON is of the environment of diffprivlib, see `planned_peer`.
 """
 
 import argparse
@@ -44,6 +44,7 @@ from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "planned"
 FILE = FOLDER / "tables.csv"
 FITS_FILE = FOLDER / "fits.csv"
+GOALS_FILE = FOLDER / "goals.csv"
 PEER = Path(__file__).resolve().parent / "planned_peer.py"
 SPLITS = 20  #: of people into four fifths that are fitted and a fifth that is predicted
 BUDGETS = (0.3, 1.0, 3.0)
@@ -63,6 +64,8 @@ LEAST_R2, MOST_R2 = 0.0, 0.95
 FEW_SPLITS = 4
 HOPELESS_R2 = -1.0  #: in the first split
 HOPELESS_GAIN = -0.15  #: over the constant, in the mean of the few
+#: of R2: losses that are too large, gains that count, and the part of them that is wanted
+BELOW, WRONG_BELOW, PEER_BELOW, WORTH, PART = 0.02, 0.05, 0.01, 0.05, 0.8
 CONSTANT, ADASSP, PEERS = "PersonalizedMean", "AdaSSP at half", "diffprivlib"
 NO_MODEL = (CONSTANT, ADASSP, PEERS)  #: of the fits, what is no candidate of a plan
 
@@ -287,6 +290,31 @@ def _mean_and_se(name: str, values: Floats) -> dict[str, float]:
     return {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(len(values))}
 
 
+def goals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many pairs of a table and a budget plans do what they are to do.
+
+    A plan that is refused, since no labels are as is guessed, counts for nothing.
+    """
+    rows = rows[rows.plan != "refused"]
+    written = rows[rows.guess == AS_WRITTEN]
+    wrong = rows[~rows.guess.isin([AS_WRITTEN, SURE])]
+    best = written.hindsight_gain.fillna(-np.inf)
+    worth, hopeless = written[best >= WORTH], written[best <= 0]
+    met = {
+        f"never below the constant by more than {BELOW:g}": written.gain >= -BELOW,
+        f"where hindsight gains {WORTH:g}, {PART:.0%} of it": (
+            worth.gain >= PART * worth.hindsight_gain
+        ),
+        f"not below diffprivlib by more than {PEER_BELOW:g}": written.over_peer >= -PEER_BELOW,
+        "where hindsight is the constant, no": hopeless.plan == CONSTANT,
+        f"guesses wrong: never below the constant by more than {WRONG_BELOW:g}": (
+            wrong.gain >= -WRONG_BELOW
+        ),
+    }
+    found = [{"goal": goal, "met": is_met.sum(), "of": len(is_met)} for goal, is_met in met.items()]
+    return pd.DataFrame(found)
+
+
 # --- parts of a long run -------------------------------------------------------------------------
 
 
@@ -352,6 +380,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     FOLDER.mkdir(exist_ok=True)
     write_table(FILE, said, [rows])
     write_table(FITS_FILE, ["fits" + said[0][5:], *said[1:]], [of_fits])
+    write_table(GOALS_FILE, ["goals of " + said[0], *said[1:]], [goals(rows)])
     return 0
 
 
