@@ -374,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"plans on hard tables (python -m lab planned --splits {options.splits})",
         f"{options.splits} splits into four fifths and a fifth, seeds 0 to {options.splits - 1}; "
         "mean test R2; gains are over the constant",
-        f"{seconds:.0f} processor seconds",
+        f"{seconds:.0f} processor seconds, without those of diffprivlib",
         versions(sklearn) + ", diffprivlib 0.6.6 with sklearn 1.8.0",
     ]
     FOLDER.mkdir(exist_ok=True)
