@@ -41,6 +41,14 @@ def test_the_missed_gains_are_named():
     assert pairs(missed) == MISSED
 
 
+def test_here_doubts_cost_three_gains_and_save_no_loss():
+    sure = TABLE[TABLE.guess == planned.SURE]
+    worth = sure[sure.hindsight_gain >= planned.WORTH]
+    reached = worth.gain >= planned.PART * worth.hindsight_gain
+    assert (reached.sum(), len(worth)) == (17, 18)
+    assert sure.gain.min() >= -planned.BELOW
+
+
 def test_hindsight_is_the_best_of_the_committed_fits():
     for (table, epsilon), fits in FITS.groupby(["table", "epsilon"]):
         (row,) = WRITTEN[(WRITTEN.table == table) & (WRITTEN.epsilon == epsilon)].itertuples()

@@ -531,11 +531,11 @@ def test_a_schema_that_does_not_fit_is_refused_by_name(three_penalties):
     schema = PublicSchema({"age": (18, 98), "ward": ["a", "b"], "days": (0, 60)}, label="days")
     without_label = PublicSchema({"age": (18, 98), "ward": ["a", "b"]})
     guesses = {"epsilon": 3.0, "y_mean": 8, "y_sd": 8, "r2": 0.5}
-    with pytest.raises(ValueError, match="^y_bounds must be given; only a schema with a label"):
+    with pytest.raises(ValueError, match=r"^y_bounds must be given; only a schema with a label"):
         plan(1000, without_label, **guesses)
-    with pytest.raises(ValueError, match="^bounds must"):
+    with pytest.raises(ValueError, match=r"^bounds must"):
         plan(1000, schema, bounds=[(0, 1)] * 3, **guesses)
-    with pytest.raises(ValueError, match="^y_mean must lie inside y_bounds"):
+    with pytest.raises(ValueError, match=r"^y_mean must lie inside y_bounds"):
         plan(1000, schema, **(guesses | {"y_mean": 61}))
     model = plan(1000, schema, **guesses).candidates[0].estimator
     table = pd.DataFrame({"age": [20.0, 30.0], "ward": ["a", "z"], "days": [1.0, 2.0]})
