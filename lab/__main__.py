@@ -27,6 +27,7 @@ OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "user_rows": ("comparison.user_rows", "all rows of a user against one row of each"),
     "rehearsed": ("comparison.rehearsed", "rehearsals beside real fits, on five tables"),
     "skewed": ("comparison.skewed", "labels off the middle: fits around a private mean"),
+    "plan_rules": ("comparison.plan_rules", "rules of choice of plans, on tables drawn at random"),
     "planned": ("comparison.planned", "what plans are worth on eight hard tables"),
     "invented": ("comparison.invented", "rehearsals beside draws of their model by other code"),
     "two_classes": ("comparison.two_classes", "two classes at one nat, at four penalties"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -605,12 +606,15 @@ def _root(squares: Floats) -> Estimate:
 
 
 def _name(model: Any) -> str:
-    """Return the name of the class, with its penalty if it has one."""
+    """Return the name of the class, with its penalty and its share for a mean if it has them."""
     name = type(model).__name__
     lam = getattr(model, "lam", None)
-    if isinstance(lam, (int, float)):
-        return f"{name}(lam={lam:g})"
-    return name
+    if not isinstance(lam, (int, float)):
+        return name
+    share = getattr(model, "label_mean_share", 0.0)
+    if isinstance(share, (int, float)) and share > 0:
+        return f"{name}(lam={lam:g}, label_mean_share={share:g})"
+    return f"{name}(lam={lam:g})"
 
 
 # --- reading the guesses -------------------------------------------------------------------------
@@ -771,13 +775,22 @@ def _labels(
 ) -> _Labels:
     """Return the law of `rehearse` with these moments, or raise if there is none.
 
-    All but the last lines are about labels on [0, 1].
+    It depends on columns only by what kinds of answers they have.
     """
     low, high = y_bounds
     y_mean = _guess(y_mean, "y_mean")
     y_sd = _guess(y_sd, "y_sd")
     r2 = _guess(r2, "r2")
     _refuse_impossible(low, high, y_mean, y_sd, r2)
+    return _law_of_labels(columns.words, columns.d, y_mean, y_sd, r2, float(low), float(high))
+
+
+@lru_cache(maxsize=64)  # a plan asks for the same few laws a hundred times
+def _law_of_labels(
+    words: tuple[int, ...], d: int, y_mean: float, y_sd: float, r2: float, low: float, high: float
+) -> _Labels:
+    """Return the law of `_labels`; all but the last lines are about labels on [0, 1]."""
+    columns = _Columns(np.zeros(d), np.ones(d), words)
     m = (y_mean - low) / (high - low)
     variance = (y_sd / (high - low)) ** 2
     wanted = r2 * variance  # variance that the best line is to explain

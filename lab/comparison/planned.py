@@ -1,15 +1,21 @@
 """What plans are worth on eight hard tables: the choice beside the best one in hindsight.
 
-Run ``python -m lab planned`` to write `lab/data/planned/tables.csv`. A plan sees what the owner of
-a table knows without a look at it; then it is tried on the table. What the other columns say is not
-private: they look at all errors and take the smallest.
+Run ``python -m lab planned --parts FOLDER --peers PYTHON`` to write `tables.csv`, `fits.csv` and
+`goals.csv` of `lab/data/planned`. A plan sees what the owner of a table knows without a look at it;
+then it is tried on the table. What the other columns say is not private: they look at all errors
+and take the smallest. Each part, fits or a plan, is a file of FOLDER, so a run that stops goes on
+from there. PYTHON is of the environment of diffprivlib, see `planned_peer`.
 """
 
 import argparse
+import json
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,38 +25,55 @@ import sklearn
 from sklearn.metrics import r2_score
 
 from lab.comparison.hard_tables import Number, OwnersTable, tables
-from lab.tables import write_run
+from lab.tables import versions, write_table
 from pdpbook import Floats
 from pdpbook.advice import Advice
 from pdpbook.datasets import PublicSchema
-from pdpbook.personalized import PersonalizedMean
-from pdpbook.plan import ReleasePlan, plan
-from pdpbook.rehearsal import Rehearsal
-from pdpbook.sufficient_statistics import AdaSSP
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.plan import (
+    LABEL_MEAN_SHARES,
+    LEAST_GAIN,
+    PENALTIES,
+    Candidate,
+    ReleasePlan,
+    plan,
+)
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 
-FILE = Path(__file__).resolve().parent.parent / "data" / "planned" / "tables.csv"
-SPLITS = 8  #: of people into four fifths that are fitted and a fifth that is predicted
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "planned"
+FILE = FOLDER / "tables.csv"
+FITS_FILE = FOLDER / "fits.csv"
+GOALS_FILE = FOLDER / "goals.csv"
+PEER = Path(__file__).resolve().parent / "planned_peer.py"
+SPLITS = 20  #: of people into four fifths that are fitted and a fifth that is predicted
 BUDGETS = (0.3, 1.0, 3.0)
 DELTA = 1e-6  #: of AdaSSP
 AS_WRITTEN = "as written"
-SURE = "as written, no doubts"  #: a plan that is told not to doubt them
-NO_DOUBTS = {"sd_factor": 1.0, "r2_margin": 0.0, "mean_margin": 0.0}
+SURE = "as written, no doubts"  #: what that plan would take if it did not doubt its guesses
 #: what is wrong with the guesses of an owner: factor of the spread, and what is added to r2
 GUESSES = {
     AS_WRITTEN: (1.0, 0.0),
-    SURE: (1.0, 0.0),
     "spread twice": (2.0, 0.0),
     "spread half": (0.5, 0.0),
     "r2 higher": (1.0, 0.2),
     "r2 lower": (1.0, -0.2),
 }
 LEAST_R2, MOST_R2 = 0.0, 0.95
-HOPELESS = -1.0  #: test R2 of the first split, below which a candidate is not fitted again
+#: a candidate is tried on a few splits, and on the others if it is not hopeless there
+FEW_SPLITS = 4
+HOPELESS_R2 = -1.0  #: in the first split
+HOPELESS_GAIN = -0.15  #: over the constant, in the mean of the few
+#: of R2: losses that are too large, gains that count, and the part of them that is wanted
+BELOW, WRONG_BELOW, PEER_BELOW, WORTH, PART = 0.02, 0.05, 0.01, 0.05, 0.8
+CONSTANT, ADASSP, PEERS = "PersonalizedMean", "AdaSSP at half", "diffprivlib"
+NO_MODEL = (CONSTANT, ADASSP, PEERS)  #: of the fits, what is no candidate of a plan
 
 
 class Design(NamedTuple):
     """A table as numbers, with its schema; one row a person, or several a user."""
 
+    name: str
     X: Floats
     y: Floats
     users: Any  #: whose a row is, numbers from 0, shape (n,)
@@ -62,6 +85,13 @@ class Design(NamedTuple):
         """How many of them are fitted in each split."""
         total = int(self.users.max()) + 1
         return total - total // 5
+
+    @property
+    def y_bounds(self) -> tuple[float, float]:
+        """Public bounds of the label."""
+        bounds = self.schema.y_bounds
+        assert bounds is not None  # every schema here has a label
+        return bounds
 
 
 def design_of(table: OwnersTable) -> Design:
@@ -87,7 +117,9 @@ def design_of(table: OwnersTable) -> Design:
     if table.user is not None:
         users = pd.factorize(table.frame[table.user])[0]
     guesses = {"y_mean": facts.label_mean, "y_sd": facts.label_spread, "r2": facts.r2}
-    return Design(encoded.X.to_numpy(float), encoded.y.to_numpy(float), users, schema, guesses)
+    return Design(
+        table.name, encoded.X.to_numpy(float), encoded.y.to_numpy(float), users, schema, guesses
+    )
 
 
 def split(design: Design, seed: int) -> tuple[Any, Any]:
@@ -105,7 +137,6 @@ def planned(design: Design, epsilon: float, guess: str) -> ReleasePlan | None:
     guesses: dict[str, Any] = dict(design.guesses)
     guesses["y_sd"] *= factor
     guesses["r2"] = float(np.clip(guesses["r2"] + more, LEAST_R2, MOST_R2))
-    guesses |= NO_DOUBTS if guess == SURE else {}
     try:
         return plan(design.people, design.schema, epsilon=epsilon, **guesses)
     except ValueError as error:
@@ -114,7 +145,31 @@ def planned(design: Design, epsilon: float, guess: str) -> ReleasePlan | None:
         raise
 
 
-def scores(design: Design, model: Any, epsilon: float, splits: int, least: float) -> Floats:
+# --- fits to the tables, which do not depend on plans --------------------------------------------
+
+
+def models(design: Design) -> dict[str, Any]:
+    """All candidates of plans, by name, and what stands beside them."""
+    mean: dict[str, Any] = {"y_bounds": design.y_bounds, "clip": True}
+    line: dict[str, Any] = mean | {"bounds": design.schema.bounds, "fit_intercept": True}
+    found: dict[str, Any] = {
+        CONSTANT: PersonalizedMean(**mean),
+        ADASSP: AdaSSP(delta=DELTA, **line),
+    }
+    for lam in PENALTIES:
+        for share in LABEL_MEAN_SHARES:
+            words = f"lam={lam:g}" + (f", label_mean_share={share:g}" if share else "")
+            around: dict[str, Any] = {"lam": lam, "label_mean_share": share}
+            found[f"ObjectivePerturbation({words})"] = ObjectivePerturbation(**around, **line)
+            found[f"PDPRidge({words})"] = PDPRidge(loss="huber", **around, **line)
+        sums = SufficientStatisticsRidge(lam, centered=True, **line)
+        found[f"SufficientStatisticsRidge(lam={lam:g})"] = sums
+    return found
+
+
+def scores(
+    design: Design, model: Any, epsilon: float, splits: int, least: float = -np.inf
+) -> Floats:
     """Return the test R2 of each split; minus infinity where a model cannot be fitted, or where the
     first split is below `least`."""
     found: list[float] = []
@@ -131,107 +186,201 @@ def scores(design: Design, model: Any, epsilon: float, splits: int, least: float
     return np.array(found)
 
 
-class Tried(NamedTuple):
-    """What fits to a table come to, each an array of test R2 of the splits."""
-
-    right: ReleasePlan
-    models: dict[str, Floats]  #: every candidate of the plan; a hopeless one minus infinity
-    adassp: Floats  #: AdaSSP at half of the budget, since it promises less
-    constant: Floats
+def scores_of(design: Design, epsilon: float, splits: int, name: str) -> Floats:
+    """Return the test R2 of each split of the candidate of this name."""
+    return scores(design, models(design)[name], epsilon, splits)
 
 
-def tried(design: Design, epsilon: float, splits: int) -> Tried:
-    """Fit every candidate, and what stands beside them."""
-    right = planned(design, epsilon, AS_WRITTEN)
-    assert right is not None
-    public = {"y_bounds": design.schema.columns[str(design.schema.label)], "clip": True}
-    mean = PersonalizedMean(**public)
-    public |= {"bounds": design.schema.bounds, "fit_intercept": True}
-    adassp = AdaSSP(delta=DELTA, **public)
-    models = {}
-    for one in right.candidates:
-        least = HOPELESS if one.why_not else -np.inf
-        models[one.rehearsal.model] = scores(design, one.estimator, epsilon, splits, least)
-    return Tried(
-        right,
-        models,
-        scores(design, adassp, epsilon / 2, splits, -np.inf),
-        scores(design, mean, epsilon, splits, -np.inf),
-    )
+def fits(design: Design, epsilon: float, splits: int, peers: str | None) -> dict[str, list[float]]:
+    """Return test R2 of each split, of everything in `models` and of diffprivlib.
+
+    Of what is hopeless there are those of the first splits alone.
+    """
+    found: dict[str, Any] = {}
+    for name, model in models(design).items():
+        if name in NO_MODEL:
+            # AdaSSP promises less, against adding or removing a person, so it has half the budget
+            spent = epsilon / 2 if name == ADASSP else epsilon
+            found[name] = scores(design, model, spent, splits)
+            continue
+        few = scores(design, model, epsilon, FEW_SPLITS, HOPELESS_R2)
+        gain = few.mean() - found[CONSTANT][:FEW_SPLITS].mean()
+        is_hopeless = gain < HOPELESS_GAIN
+        found[name] = few if is_hopeless else scores(design, model, epsilon, splits)
+    if peers is not None:
+        found[PEERS] = scores_of_peer(design, epsilon, splits, peers)
+    return {name: [float(one) for one in values] for name, values in found.items()}
 
 
-def row(design: Design, epsilon: float, guess: str, real: Tried) -> dict[str, Any]:
-    """Return what a plan with these guesses is worth, in mean test R2."""
-    found = real.right if guess == AS_WRITTEN else planned(design, epsilon, guess)
-    best = max(real.models, key=lambda name: real.models[name].mean())
-    best_r2 = real.models[best]
-    if np.isinf(best_r2).any():
-        best, best_r2 = "none", np.full(len(best_r2), -np.inf)
-    result: dict[str, Any] = {"people": design.people, "columns": design.X.shape[1]}
-    result |= {"epsilon": epsilon, "guess": guess, "plan": "refused"}
-    if found is not None and found.rehearsal is not None:
-        r2 = real.constant
-        if found.is_yes:
-            r2 = real.models[found.rehearsal.model]
-            if np.isinf(r2).any():
-                r2 = scores(design, found.estimator, epsilon, len(r2), -np.inf)
-        gain = r2 - real.constant
-        result |= {
-            "plan": found.rehearsal.model,
-            "first": found.candidates[0].rehearsal.model,
-            "first_rehearsed": _gain(found.candidates[0].rehearsal),
-            "rehearsed": _gain(found.rehearsal),
-            "r2": r2.mean(),
-            "gain": gain.mean(),
-            "gain_se": gain.std(ddof=1) / np.sqrt(len(gain)),
-        }
-    return result | {
-        "hindsight": best,
-        "hindsight_r2": best_r2.mean(),
-        "hindsight_gain": (best_r2 - real.constant).mean(),
-        "adassp_half": real.adassp.mean(),
-        "constant": real.constant.mean(),
-    }
+def scores_of_peer(design: Design, epsilon: float, splits: int, python: str) -> Any:
+    """Return the test R2 of each split of diffprivlib, in the environment of this Python."""
+    low, high = np.asarray(design.schema.bounds).T
+    y_low, y_high = design.y_bounds
+    orders = [split(design, seed) for seed in range(splits)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.npz"
+        np.savez(
+            file,
+            X=2 * (design.X - low) / (high - low) - 1,
+            y=2 * (design.y - y_low) / (y_high - y_low) - 1,
+            fitted=np.array([fitted for fitted, _ in orders]),
+            new=np.array([new for _, new in orders]),
+            epsilon=epsilon,
+        )
+        said = subprocess.run(
+            [python, str(PEER), str(file)], check=True, capture_output=True, text=True, env={}
+        ).stdout
+    return json.loads(said)["scores"]
 
 
-def _gain(rehearsal: Rehearsal) -> float:
+# --- one table of both ---------------------------------------------------------------------------
+
+
+def choices(design: Design, epsilon: float, guess: str) -> list[dict[str, Any]]:
+    """Return what a plan takes, and with guesses as written what it would take without doubts."""
+    found = planned(design, epsilon, guess)
+    if found is None:
+        return [{"guess": guess, "plan": "refused"}]
+    first = found.candidates[0]
+    chosen = next((one for one in found.candidates if not one.why_not), None)
+    of_first = {"first": first.rehearsal.model, "why": first.why_not}
+    rows = [{"guess": guess} | choice(chosen) | of_first]
+    if guess == AS_WRITTEN:
+        is_better = first.rehearsal.better and gain_of(first) >= LEAST_GAIN
+        rows.append({"guess": SURE} | choice(first if is_better else None))
+    return rows
+
+
+def choice(one: Candidate | None) -> dict[str, Any]:
+    """Return a candidate and the gain that is rehearsed; of none, the private mean."""
+    if one is None:
+        return {"plan": CONSTANT, "rehearsed": 0.0}
+    return {"plan": one.rehearsal.model, "rehearsed": gain_of(one)}
+
+
+def gain_of(one: Candidate) -> float:
     """Return by how much less than a constant a rehearsed error is, as a share of the squares."""
-    return 1 - (rehearsal.error.value / rehearsal.constant.value) ** 2
+    return 1 - (one.rehearsal.error.value / one.rehearsal.constant.value) ** 2
 
 
-def compare(
-    names: Sequence[str] = (), splits: int = SPLITS, guesses: Sequence[str] = tuple(GUESSES)
-) -> pd.DataFrame:
-    """One row a table, budget and guess; all tables without names."""
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Advice)
-        for table in tables():
-            if names and table.name not in names:
-                continue
-            design = design_of(table)
-            for epsilon in BUDGETS:
-                real = tried(design, epsilon, splits)
-                for guess in guesses:
-                    found.append({"table": table.name} | row(design, epsilon, guess, real))
+def row(taken: dict[str, Any], real: dict[str, list[float]], again: Any) -> dict[str, Any]:
+    """Return what a choice is worth, in mean test R2; `again` fits it to all splits if need be."""
+    constant = np.array(real[CONSTANT])
+    splits = len(constant)
+    full = {
+        name: np.array(values)
+        for name, values in real.items()
+        if name not in NO_MODEL and len(values) == splits
+    }
+    best = max(full, key=lambda name: full[name].mean(), default="none")
+    result = dict(taken)
+    if taken["plan"] != "refused":
+        r2 = constant if taken["plan"] == CONSTANT else full.get(taken["plan"])
+        r2 = again(taken["plan"]) if r2 is None else r2
+        result |= _mean_and_se("gain", r2 - constant)
+        result |= _mean_and_se("over_peer", r2 - np.array(real[PEERS]))
+    if best != "none":
+        result |= {"hindsight": best, "hindsight_gain": (full[best] - constant).mean()}
+    others = {"constant": CONSTANT, "adassp_half": ADASSP, "diffprivlib": PEERS}
+    return result | {name: np.mean(real[key]) for name, key in others.items()}
+
+
+def _mean_and_se(name: str, values: Floats) -> dict[str, float]:
+    """Return the mean of values and its standard error."""
+    return {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(len(values))}
+
+
+def goals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many pairs of a table and a budget plans do what they are to do.
+
+    A plan that is refused, since no labels are as is guessed, counts for nothing.
+    """
+    rows = rows[rows.plan != "refused"]
+    written = rows[rows.guess == AS_WRITTEN]
+    wrong = rows[~rows.guess.isin([AS_WRITTEN, SURE])]
+    best = written.hindsight_gain.fillna(-np.inf)
+    worth, hopeless = written[best >= WORTH], written[best <= 0]
+    met = {
+        f"never below the constant by more than {BELOW:g}": written.gain >= -BELOW,
+        f"where hindsight gains {WORTH:g}, {PART:.0%} of it": (
+            worth.gain >= PART * worth.hindsight_gain
+        ),
+        f"not below diffprivlib by more than {PEER_BELOW:g}": written.over_peer >= -PEER_BELOW,
+        "where hindsight is the constant, no": hopeless.plan == CONSTANT,
+        f"guesses wrong: never below the constant by more than {WRONG_BELOW:g}": (
+            wrong.gain >= -WRONG_BELOW
+        ),
+    }
+    found = [{"goal": goal, "met": is_met.sum(), "of": len(is_met)} for goal, is_met in met.items()]
     return pd.DataFrame(found)
 
 
+# --- parts of a long run -------------------------------------------------------------------------
+
+
+def part(folder: Path, name: str, compute: Callable[[], Any]) -> Any:
+    """Return what a file of the folder holds, or compute it, and write it with its time."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        start = time.process_time()
+        value = compute()
+        text = json.dumps({"seconds": time.process_time() - start, "value": value})
+        file.write_text(text, encoding="utf-8")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def run(
+    folder: Path, splits: int, peers: str | None, names: Sequence[str] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """Return the rows of plans, those of fits, and processor seconds; all tables without names."""
+    rows: list[dict[str, Any]] = []
+    of_fits: list[dict[str, Any]] = []
+    seconds = 0.0
+    for table in tables():
+        if names and table.name not in names:
+            continue
+        design = design_of(table)
+        for epsilon in BUDGETS:
+            where = {"table": table.name, "people": design.people, "epsilon": epsilon}
+            name = f"{table.name} {epsilon:g}"
+            fitted = part(folder, f"{name} fits", partial(fits, design, epsilon, splits, peers))
+            seconds += fitted["seconds"]
+            real = fitted["value"]
+            for model, r2 in real.items():
+                mean = float(np.mean(r2))
+                of_fits.append(where | {"model": model, "splits": len(r2), "r2": mean})
+            fit_again = partial(scores_of, design, epsilon, splits)
+            for guess in GUESSES:
+                taken = part(folder, f"{name} {guess}", partial(choices, design, epsilon, guess))
+                seconds += taken["seconds"]
+                plan_seconds = {"seconds": taken["seconds"]}
+                rows += [where | row(one, real, fit_again) | plan_seconds for one in taken["value"]]
+    return pd.DataFrame(rows), pd.DataFrame(of_fits), seconds
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table."""
+    """Write the tables."""
     parser = argparse.ArgumentParser(prog="python -m lab planned", description=__doc__)
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--guesses", nargs="+", choices=GUESSES, default=list(GUESSES))
+    parser.add_argument("--parts", type=Path, required=True)
+    parser.add_argument("--peers", help="Python of the environment of diffprivlib")
+    parser.add_argument("--tables", nargs="+", default=[])
     options = parser.parse_args(arguments)
-    start = time.process_time()
-    frame = compare(splits=options.splits, guesses=options.guesses)
+    options.parts.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Advice)
+        rows, of_fits, seconds = run(options.parts, options.splits, options.peers, options.tables)
     said = [
         f"plans on hard tables (python -m lab planned --splits {options.splits})",
         f"{options.splits} splits into four fifths and a fifth, seeds 0 to {options.splits - 1}; "
-        "mean test R2",
+        "mean test R2; gains are over the constant",
+        f"{seconds:.0f} processor seconds, without those of diffprivlib",
+        versions(sklearn) + ", diffprivlib 0.6.6 with sklearn 1.8.0",
     ]
-    FILE.parent.mkdir(exist_ok=True)
-    write_run(FILE, said, frame, start, sklearn)
+    FOLDER.mkdir(exist_ok=True)
+    write_table(FILE, said, [rows])
+    write_table(FITS_FILE, ["fits" + said[0][5:], *said[1:]], [of_fits])
+    write_table(GOALS_FILE, ["goals of " + said[0], *said[1:]], [goals(rows)])
     return 0
 
 
