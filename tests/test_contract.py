@@ -171,10 +171,15 @@ def test_no_statement_stands_outside_a_chapter(path):
     assert unknown(page) == []
 
 
+@pytest.fixture(scope="module")
+def loaded():
+    return pages.load()
+
+
 @pytest.mark.parametrize("name", pages.PAGES)
-def test_generated_pages_are_up_to_date(name):
+def test_generated_pages_are_up_to_date(name, loaded):
     path = ROOT / "book" / pages.place(name)
-    made = pages.PAGES[name](pages.load())
+    made = pages.PAGES[name](loaded)
     assert path.read_text(encoding="utf-8") == made, f"run tools/pages.py to renew {path.name}"
 
 

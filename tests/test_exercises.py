@@ -112,24 +112,23 @@ def test_a_right_answer_in_float32_has_every_property(name, exercise, answer):
         assert exercise.faults(answer, part, seed=0) == []
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("name", "exercise", "answer"), FLOATS, ids=named)
 def test_a_right_answer_in_float32_raises_no_false_alarm(name, exercise, answer):
     answer = in_float32(answer or reference(name)[exercise.name])
-    assert alarms(exercise, answer, lambda one: range(1, 5 if one.draws else 2)) == []
+    assert alarms(exercise, answer, lambda _: range(1, 30)) == []
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize(("name", "exercise", "answer"), FLOATS, ids=named)
-def test_a_right_answer_in_float32_raises_no_false_alarm_for_more_seeds(name, exercise, answer):
-    answer = in_float32(answer or reference(name)[exercise.name])
-    assert alarms(exercise, answer, lambda one: range(5 if one.draws else 2, 30)) == []
+@functools.cache
+def fault_of(hidden, answer):
+    """What a hidden property says of a wrong answer: three tests ask, and some take a second."""
+    return hidden.fault(answer, seed=0)
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG, ids=named)
 def test_a_wrong_answer_violates_its_property(name, wrong):
     hidden = {p.name: p for p in assignment(name).exercises[wrong.exercise].hidden}
-    fault = hidden[wrong.violates].fault(wrong.answer, seed=0)
+    fault = fault_of(hidden[wrong.violates], wrong.answer)
     assert fault
     assert "raised TypeError" not in fault, "a wrong answer must be plausible, not broken"
 
@@ -187,18 +186,11 @@ def test_a_right_answer_of_another_kind_has_every_property(name, right):
         assert exercise.faults(right.answer, part, seed=0) == []
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("name", "right"), RIGHT, ids=named)
 def test_a_right_answer_of_another_kind_raises_no_false_alarm(name, right):
     exercise = assignment(name).exercises[right.exercise]
-    assert alarms(exercise, right.answer, lambda _: range(1, 3)) == []
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize(("name", "right"), RIGHT, ids=named)
-def test_a_right_answer_of_another_kind_raises_no_false_alarm_for_more_seeds(name, right):
-    exercise = assignment(name).exercises[right.exercise]
-    assert alarms(exercise, right.answer, lambda _: range(3, 12)) == []
+    assert alarms(exercise, right.answer, lambda _: range(1, 12)) == []
 
 
 @every_exercise
@@ -213,7 +205,18 @@ def test_every_exercise_has_four_wrong_answers(name, exercise):
 def test_every_hidden_property_is_violated_by_a_wrong_answer(name, exercise):
     wrong = [w.answer for w in wrong_answers(name) if w.exercise == exercise.name]
     for one in exercise.hidden:
-        assert any(one.fault(answer, seed=0) for answer in wrong), f"{one.name} catches nothing"
+        assert any(fault_of(one, answer) for answer in wrong), f"{one.name} catches nothing"
+
+
+@every_exercise
+def test_what_is_hidden_stays_without_its_input(name, exercise):
+    """The grader says the sentence; no call, and no number that was drawn."""
+    for wrong in wrong_answers(name):
+        if wrong.exercise == exercise.name:
+            for fault in (fault_of(one, wrong.answer) for one in exercise.hidden):
+                assert f"{exercise.name}(" not in fault
+                assert "np." not in fault
+                assert "\n" not in fault
 
 
 @every_exercise

@@ -35,8 +35,9 @@ UNSEEN = """() => {
 }"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plain(browser):
+    """A tab for all pages: without scripts none leaves anything behind."""
     with browser.new_context(java_script_enabled=False) as context:
         yield context.new_page()
 
