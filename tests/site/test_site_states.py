@@ -285,7 +285,7 @@ SOLVED = {
     "audit": {"runs": "130"},
     "tilt": {"turn": "45", "along": "60", "across": "12"},
     "levels": {"who": "Chi", "own": "5"},
-    "shapes": {"d": "17"},
+    "shapes": {"out": "18"},
     "descent": {"steps": "1000", "sigma": "5"},
     "belief": {"epsilon": "0.08"},
     "plan": {"budget": "3", "column": "1"},
