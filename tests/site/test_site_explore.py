@@ -22,7 +22,12 @@ from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
-from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
+from pdpbook.pac import (
+    epsilon_to_success_rate,
+    gaussian_success_rate,
+    joint_variances,
+    snr_to_success_rate,
+)
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
@@ -61,6 +66,7 @@ PAGES = {
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
     "member": "book/pac/membership",
+    "concave": "book/pac/membership",
     "tilt": "book/pac/noise",
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
@@ -538,6 +544,24 @@ def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, size)
     assert abs(right / rounds - rate["board"]) < 5 * np.sqrt(0.25 / rounds)  # once in two million
 
 
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize("size", [0.5, 1.78, 16])
+def test_dots_and_their_center_are_those_of_the_sixteen_groups(ask, who, size):
+    data, notes = data_of("concave"), np.array(data_of("member")["notes"])
+    groups = np.array(list(itertools.product([0, 1], repeat=5)))
+    others = groups[groups[:, who] == 0]
+    joined = others + (np.arange(5) == who)
+    steps = np.abs(np.subtract(*[(g @ notes) / (1 + g.sum(axis=1)) for g in (joined, others)]))
+    np.testing.assert_allclose(data["steps"][who], steps, rtol=EXACT, atol=EXACT)
+    [found] = ask("concave.solve", [[data["steps"][who], size]])
+    rates = gaussian_success_rate(steps / size)
+    np.testing.assert_allclose(found["rates"], rates, atol=1e-7)
+    assert found["rate"] == pytest.approx(rates.mean(), abs=1e-7)
+    ceiling = snr_to_success_rate(np.mean((steps / size) ** 2), "tv")
+    assert found["ceiling"] == pytest.approx(ceiling, abs=1e-7)
+    assert found["rate"] <= found["ceiling"]
+
+
 @pytest.mark.parametrize("degrees", [0, 5, 30, 45, 70, 90])
 def test_steps_in_units_of_the_noise_and_the_cheapest_are_those_of_the_package(ask, degrees):
     moves, t = np.array(data_of("tilt")["moves"]), np.deg2rad(degrees)
@@ -771,6 +795,14 @@ def test_small_scripts_that_ask_nobody():
 # --- on the built pages --------------------------------------------------------------------------
 
 
+# A page may have another figure that reacts.
+ALONE = """name => document.querySelectorAll("[data-explore]").forEach(root => {
+  if (root.dataset.explore === name) return;
+  document.getElementById(root.dataset.figure).remove();
+  root.remove();
+})"""
+
+
 @pytest.fixture
 def visit(browser, address):
     """Open the page of a figure; what goes wrong on it fails the test."""
@@ -782,6 +814,7 @@ def visit(browser, address):
         tab = context.new_page()
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.goto(f"{address}{PAGES[name]}.html")
+        tab.evaluate(ALONE, name)
         return tab
 
     yield go
@@ -825,7 +858,8 @@ def test_a_page_loads_its_own_script_only(visit, name):
     tab = visit(name)
     loaded = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
     scripts = {one.rsplit("/", 1)[1] for one in loaded if "/explore/" in one}
-    assert scripts == {"explore.css", "panel.js", f"{name}.js"}
+    there = {f"{one}.js" for one, page in PAGES.items() if page == PAGES[name]}
+    assert scripts == {"explore.css", "panel.js", *there}
 
 
 @every_figure

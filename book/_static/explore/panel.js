@@ -31,6 +31,15 @@ window.explore ??= (() => { // a page with several figures names this file once 
   // Numbers as a list of Python, with the digits that a page is handed.
   const literal = (values) => `[${values.map((v) => Number(v.toPrecision(7))).join(", ")}]`;
 
+  // Best rate between two normal distributions at this distance in units of the noise, squared: the normal
+  // distribution function at half the distance (Simpson).
+  function rate(square) {
+    const z = Math.min(Math.sqrt(square) / 2, 9), n = 400, h = z / n, f = (k) => Math.exp(-((k * h) ** 2) / 2);
+    let sum = f(0) + f(n);
+    for (let k = 1; k < n; k += 1) sum += (k % 2 ? 4 : 2) * f(k);
+    return 0.5 + sum * h / 3 / Math.sqrt(2 * Math.PI);
+  }
+
   // Values at equal ratios from low to high, to draw a curve.
   function ratios(low, high, count) {
     return Array.from({ length: count + 1 }, (_, k) => low * (high / low) ** (k / count));
@@ -520,6 +529,6 @@ window.explore ??= (() => { // a page with several figures names this file once 
 
   return {
     BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
-    press, ratios, short, slider, steps, svg, toggle, word,
+    press, rate, ratios, short, slider, steps, svg, toggle, word,
   };
 })();
