@@ -330,7 +330,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
       const stage = html("div", { class: "explore-stage" }), words = html("output", { "aria-live": "polite" });
       const table = html("table");
       const numbers = html("details", {}, html("summary", {}, "The numbers as a table"), table);
-      const code = html("pre", { class: "explore-code", hidden: "", tabindex: 0, "aria-label": "Python" });
+      const code = html("pre", { class: "explore-code", hidden: "", tabindex: 0, role: "region", "aria-label": "Python" });
       const told = html("p", { class: "explore-told", role: "status" });
       let first = null, fresh = false, quiet = false, room = 0, now = {};
 

@@ -59,7 +59,7 @@ explore.posterior = (() => {
   function picture(data, set, done) {
     const { svg, short } = explore;
     const left = 48, top = 12, holder = {};
-    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 310, top, left, right: 8,
+    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 290, top, left, right: 8,
       end: RIGHT, low: LOW, high: HIGH, fill: "currentColor", ink: "var(--pst-color-background, #fff)" }, set, done);
     holder.stage = stage;
     holder.draw = ({ x, y, who, open }, now, width) => {
@@ -130,7 +130,7 @@ explore.posterior = (() => {
   // The bowl over the miss, and below it where lines fall with the person and without.
   function bowl(name, { leverage, residual, signed }, loss, v, width) {
     const { chart, short, INK } = explore, at = (w) => evidence(leverage, residual, w), floor = at(0);
-    const axes = chart({ width, height: 270, left: 48,
+    const axes = chart({ width, height: 230, left: 48,
       label: `A bowl over the miss v. Its floor is ${short(floor)}, and it has no ceiling. Below it two bells: where lines fall with ${name}, and without.`,
       x: { low: -END, high: END, ticks: [-8, -4, 0, 4, 8], name: `miss of the line at ${name}'s point, v` },
       y: { low: LOW_LOSS, high: HIGH_LOSS, ticks: [0, 5, 10, 15, 20], name: `against ${name}` } });
@@ -152,13 +152,14 @@ explore.posterior = (() => {
       { color: BLUE, width: 3 });
     axes.name(`loss ${short(loss)}`, 0, Math.min(loss + 0.6, HIGH_LOSS - 3.5), { color: INK.soft }, "middle");
     axes.name("no ceiling", 0, HIGH_LOSS - 1.6, { color: WARM }, "middle");
-    axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, 0, 1, { color: BLUE }, "middle");
+    const away = signed > 0 ? [-END + 0.2, "start"] : [END - 0.2, "end"]; // from the bells
+    axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, away[0], -2, { color: BLUE }, away[1]);
     axes.mark(v, at(v), { shape: "circle", color: "currentColor" });
     return axes;
   }
 
   function view(data) {
-    const { choice, guess, held, literal, short, slider } = explore;
+    const { beside, choice, guess, held, literal, short, slider } = explore;
     const grid = (low, count) => Array.from({ length: count }, (_, k) => Number((low + k * 0.05).toFixed(2)));
     const X = grid(0, 21), Y = grid(-0.2, 25);
     const x = [...data.x], y = [...data.y];
@@ -169,7 +170,7 @@ explore.posterior = (() => {
     const up = slider({ label: "Faster, y", values: () => Y, start: y[data.who], text: (v) => String(v) });
     const sharp = slider({ label: "Sharpness γ", values: () => [1, 2, 4, 9, 16, 25, 36, 64, 100],
       start: data.gamma, text: (v) => String(v) });
-    const ball = slider({ label: "Published line misses by v", start: 2, text: String,
+    const ball = slider({ label: "Published line misses by v", start: 4, text: String,
       values: () => Array.from({ length: 65 }, (_, k) => (k - 32) / 4) });
     const near = (list, v) => list.reduce((best, one, k) =>
       Math.abs(one - v) < Math.abs(list[best] - v) ? k : best, 0);
@@ -211,12 +212,14 @@ print(report.epsilon[${k}])  # the loss of ${data.names[k]}`,
         if (open) [x[k], y[k]] = [u, v];
         const now = solve(x, y, data.lam, gamma), one = now.people[k], name = data.names[k];
         const all = losses(now), alone = now.people.map((p) => loss(data.delta, p.leverage, 0));
+        const bowled = open && one.leverage > 0, wide = bowled && width > 640; // the bars beside the bowl
+        const [first, second] = beside(width, Math.round(0.6 * width));
         const said = evidence(one.leverage, one.residual, w);
         const most = Math.exp((Math.log1p(one.leverage) + one.residual ** 2 / (1 + one.leverage)) / 2);
         return {
           charts: [drawing.draw({ x, y, who: k, open }, now, width),
-            bars(data, all, alone, k, open, width), ...(open && one.leverage ? [bowl(name, { ...one,
-              signed: Math.sqrt(gamma) * (v - u * one.slope) }, all[k], w, width)] : [])],
+            bars(data, all, alone, k, open, wide ? first : width), ...(bowled ? [bowl(name, { ...one,
+              signed: Math.sqrt(gamma) * (v - u * one.slope) }, all[k], w, second)] : [])],
           text: !open ? `${name}'s loss is ${short(all[k])}. What if ${name} were on the line of the others?` :
             `The others predict ${short(u * one.slope)} for ${name}, and the label is ${v}: leverage ` +
             `${short(one.leverage)}, scaled residual ${short(one.residual)}. ` +

@@ -29,7 +29,7 @@ explore.shapes = (() => {
 
   // Each mountain from above, with lines of equal depth, and below it the slope under the stick.
   function mountains(data, degrees, from, width) {
-    const { short, svg, named, word } = explore, gap = 12, side = Math.min((width - 2 * gap) / 3, 245);
+    const { short, svg, named, word } = explore, gap = 12, side = Math.min((width - 2 * gap) / 3, 200);
     const top = 22, low = 104, height = top + side + low + 52, left = (width - 3 * side - 2 * gap) / 2;
     const t = degrees * Math.PI / 180, unit = side / (2 * REACH), parts = [];
     KINDS.forEach(([kind, name, color], k) => {
@@ -90,7 +90,7 @@ print(radius.moment(2)**0.5)`,
       show({ ask: given, turn: degrees, out: from, d: chosen }, width) {
         const open = given >= 0, d = open ? chosen : data.start, now = lengths(data, d);
         const growth = chart({
-          width, height: 190, left: 44,
+          width, height: 170, left: 44,
           label: "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
             + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest.",
           x: { low: 0, high: 54, ticks: [1, 10, 20, 30, 40], name: "published numbers, d" },
