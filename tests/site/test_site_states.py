@@ -434,6 +434,7 @@ def test_ten_states_and_none_says_what_is_not_so(window, name):
             figure.guesses.nth(k).click()
             begin = "" if name in PLAYED else "Right: " if k == right else "Not quite: "
             assert figure.verdict().startswith(begin), labels[k]
+            assert figure.guesses.nth(k).get_attribute("aria-pressed") == "true"
             assert bool(figure.verdict()) == (name not in PLAYED)
         assert right >= 0 or name in PLAYED
     if name in PLAYED | {"member"}:
@@ -448,6 +449,7 @@ def test_ten_states_and_none_says_what_is_not_so(window, name):
             for key in keys:
                 window.keyboard.press(key)
             assert figure.verdict() == ""
+            assert panel.locator(".explore-guess [aria-pressed=true]").count() == 0
     figure.check_number()
     assert all(pictures.evaluate_all(DRAWN))
     # 7, 8: the extreme, and back

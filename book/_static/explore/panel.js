@@ -277,8 +277,11 @@ window.explore ??= (() => { // a page with several figures names this file once 
       read: () => given,
       open(k) {
         given = k;
-        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
-        buttons.at(-1).hidden = k < options.length;
+        asked.light(true);
+      },
+      light(on) { // the guess is lit as long as its verdict stands
+        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(on && j === given)));
+        buttons.at(-1).hidden = !on || given < options.length;
       },
       skip: () => asked.open(options.length),
       verdict: (right, answer) =>
@@ -408,6 +411,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
         if (quiet) return;
         fresh = false;
         update();
+        if (now.ask >= 0) ask.light(false);
       }
       const still = picture.closest("a") ?? picture; // the link to the large picture goes with it
       still.before(panel);
@@ -419,6 +423,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
         ask.input.addEventListener("input", () => {
           fresh = true;
           update();
+          ask.light(true);
         });
       }
       read();
