@@ -163,13 +163,13 @@ def test_keys_taps_and_buttons_move(tab, address):
 
 
 def test_a_grip_follows_the_mouse_on_a_large_slide(tab, address):
-    """The drawing is scaled twice; the bar stands where it was dropped."""
+    """The drawing is scaled twice; the step stands where it was dropped."""
     tab.set_viewport_size({"width": 1920, "height": 1080})
     opened(tab, address, "personalized/pdp_op")
     place = tab.locator(".slide:has(.moving)").get_attribute("aria-label").split()[0]
     tab.evaluate(TURN, int(place))
     assert told(tab)
-    grip = tab.locator(".slide.now .explore-grip circle").first
+    grip = tab.locator(".slide.now .explore-grip rect").nth(2)
     middle = pull(tab, grip, 0, 120, touch=False)
     moved = grip.bounding_box()
     assert abs(moved["y"] + moved["height"] / 2 - (middle[1] - 120)) < 25  # budgets come in steps

@@ -21,7 +21,7 @@ from pdpbook.gradient import dpsgd_total_variation
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
 from pdpbook.noise import gaussian_mu, l2_laplace_radius
-from pdpbook.pac import epsilon_to_success_rate, joint_variances
+from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import per_instance_epsilon
 from pdpbook.personalized import mean_square_error, pdp_weights
 from pdpbook.ridge import leave_one_out
@@ -215,6 +215,9 @@ RIGHT = {
     "member": lambda data: nearest(
         100 * explore.best_rates(data["notes"], 0, 0)[0], [50, 60, 80, 100]
     ),
+    "concave": lambda data: nearest(
+        gaussian_success_rate(np.array(data["steps"][0]) / 1.78).mean(), [0.75, 0.66, 0.52]
+    ),
     "tilt": right_tilt,
     "levels": right_levels,
     "shapes": right_shapes,
@@ -253,6 +256,7 @@ PRINTED = {
     "odds": r"becomes ([\d.]+) percent",
     "audit": r"typically occurs ([\d,]+) and",
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
+    "concave": r"the mean rate about \w+ is ([\d.]+),",
     "tilt": r"with probability ([\d.]+);",
     "levels": r"= ([\d.]+)\. With these others",
     "shapes": r"([\d.]+) for round noise",
@@ -283,9 +287,10 @@ SOLVED = {
     "replace": {"crowd": "not at all", "across": "1", "up": "-1"},
     "odds": {"epsilon": "2.5"},
     "audit": {"runs": "130"},
+    "concave": {"who": "Dora", "noise": "8"},
     "tilt": {"turn": "45", "along": "60", "across": "12"},
     "levels": {"who": "Chi", "own": "5"},
-    "shapes": {"d": "17"},
+    "shapes": {"out": "18"},
     "descent": {"steps": "1000", "sigma": "5"},
     "belief": {"epsilon": "0.08"},
     "plan": {"budget": "3", "column": "1"},
@@ -429,6 +434,7 @@ def test_ten_states_and_none_says_what_is_not_so(window, name):
             figure.guesses.nth(k).click()
             begin = "" if name in PLAYED else "Right: " if k == right else "Not quite: "
             assert figure.verdict().startswith(begin), labels[k]
+            assert figure.guesses.nth(k).get_attribute("aria-pressed") == "true"
             assert bool(figure.verdict()) == (name not in PLAYED)
         assert right >= 0 or name in PLAYED
     if name in PLAYED | {"member"}:
@@ -443,6 +449,7 @@ def test_ten_states_and_none_says_what_is_not_so(window, name):
             for key in keys:
                 window.keyboard.press(key)
             assert figure.verdict() == ""
+            assert panel.locator(".explore-guess [aria-pressed=true]").count() == 0
     figure.check_number()
     assert all(pictures.evaluate_all(DRAWN))
     # 7, 8: the extreme, and back

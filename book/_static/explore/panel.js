@@ -31,6 +31,15 @@ window.explore ??= (() => { // a page with several figures names this file once 
   // Numbers as a list of Python, with the digits that a page is handed.
   const literal = (values) => `[${values.map((v) => Number(v.toPrecision(7))).join(", ")}]`;
 
+  // Best rate between two normal distributions at this distance in units of the noise, squared: the normal
+  // distribution function at half the distance (Simpson).
+  function rate(square) {
+    const z = Math.min(Math.sqrt(square) / 2, 9), n = 400, h = z / n, f = (k) => Math.exp(-((k * h) ** 2) / 2);
+    let sum = f(0) + f(n);
+    for (let k = 1; k < n; k += 1) sum += (k % 2 ? 4 : 2) * f(k);
+    return 0.5 + sum * h / 3 / Math.sqrt(2 * Math.PI);
+  }
+
   // Values at equal ratios from low to high, to draw a curve.
   function ratios(low, high, count) {
     return Array.from({ length: count + 1 }, (_, k) => low * (high / low) ** (k / count));
@@ -268,8 +277,11 @@ window.explore ??= (() => { // a page with several figures names this file once 
       read: () => given,
       open(k) {
         given = k;
-        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
-        buttons.at(-1).hidden = k < options.length;
+        asked.light(true);
+      },
+      light(on) { // the guess is lit as long as its verdict stands
+        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(on && j === given)));
+        buttons.at(-1).hidden = !on || given < options.length;
       },
       skip: () => asked.open(options.length),
       verdict: (right, answer) =>
@@ -321,7 +333,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
       const stage = html("div", { class: "explore-stage" }), words = html("output", { "aria-live": "polite" });
       const table = html("table");
       const numbers = html("details", {}, html("summary", {}, "The numbers as a table"), table);
-      const code = html("pre", { class: "explore-code", hidden: "", tabindex: 0, "aria-label": "Python" });
+      const code = html("pre", { class: "explore-code", hidden: "", tabindex: 0, role: "region", "aria-label": "Python" });
       const told = html("p", { class: "explore-told", role: "status" });
       let first = null, fresh = false, quiet = false, room = 0, now = {};
 
@@ -399,6 +411,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
         if (quiet) return;
         fresh = false;
         update();
+        if (now.ask >= 0) ask.light(false);
       }
       const still = picture.closest("a") ?? picture; // the link to the large picture goes with it
       still.before(panel);
@@ -410,6 +423,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
         ask.input.addEventListener("input", () => {
           fresh = true;
           update();
+          ask.light(true);
         });
       }
       read();
@@ -520,6 +534,6 @@ window.explore ??= (() => { // a page with several figures names this file once 
 
   return {
     BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
-    press, ratios, short, slider, steps, svg, toggle, word,
+    press, rate, ratios, short, slider, steps, svg, toggle, word,
   };
 })();

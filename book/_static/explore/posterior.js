@@ -1,4 +1,4 @@
-// Lines drawn from the posterior, with and without one person, whose point is dragged; everybody's loss.
+// Lines drawn from the posterior, with and without one person; how the miss of a line speaks about them.
 "use strict";
 
 explore.posterior = (() => {
@@ -34,6 +34,11 @@ explore.posterior = (() => {
     return high;
   }
 
+  // How much likelier, as a logarithm, a line is without the person if it misses them by v: both are in
+  // standard deviations of a label. A bowl with a floor and no ceiling; see thm-ops-exact.
+  const evidence = (leverage, residual, v) =>
+    (v * v - Math.log1p(leverage) - residual ** 2 / (1 + leverage)) / 2;
+
   // Center and precision of the slope, and for everybody what the others say of them.
   function solve(x, y, lam, gamma) {
     const sum = (f) => x.reduce((total, _, k) => total + f(k), 0);
@@ -54,7 +59,7 @@ explore.posterior = (() => {
   function picture(data, set, done) {
     const { svg, short } = explore;
     const left = 48, top = 12, holder = {};
-    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 310, top, left, right: 8,
+    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 290, top, left, right: 8,
       end: RIGHT, low: LOW, high: HIGH, fill: "currentColor", ink: "var(--pst-color-background, #fff)" }, set, done);
     holder.stage = stage;
     holder.draw = ({ x, y, who, open }, now, width) => {
@@ -120,8 +125,41 @@ explore.posterior = (() => {
     return { stage };
   }
 
+  const END = 8, HIGH_LOSS = 20, LOW_LOSS = -6; // of the axes of the bowl
+
+  // The bowl over the miss, and below it where lines fall with the person and without.
+  function bowl(name, { leverage, residual, signed }, loss, v, width) {
+    const { chart, short, INK } = explore, at = (w) => evidence(leverage, residual, w), floor = at(0);
+    const axes = chart({ width, height: 230, left: 48,
+      label: `A bowl over the miss v. Its floor is ${short(floor)}, and it has no ceiling. Below it two bells: where lines fall with ${name}, and without.`,
+      x: { low: -END, high: END, ticks: [-8, -4, 0, 4, 8], name: `miss of the line at ${name}'s point, v` },
+      y: { low: LOW_LOSS, high: HIGH_LOSS, ticks: [0, 5, 10, 15, 20], name: `against ${name}` } });
+    const grid = Array.from({ length: 321 }, (_, k) => END * (k - 160) / 160);
+    const bell = (middle, variance, key) => {
+      const sd = Math.sqrt(variance), top = 4.6 / Math.max(1, sd);
+      const points = grid.map((w) => [w, LOW_LOSS + top * Math.exp(-(((w - middle) / sd) ** 2) / 2)]);
+      axes.area([[-END, LOW_LOSS], ...points, [END, LOW_LOSS]], { color: key.color, opacity: 0.18 });
+      axes.line(points, key);
+    };
+    bell(signed, leverage, { color: WARM, dash: "6 4" });
+    bell(signed / (1 + leverage), leverage / (1 + leverage), { color: BLUE });
+    axes.level(0, { color: INK.soft, width: 1 });
+    axes.level(loss, { color: INK.soft, dash: "6 4", width: 1.5 });
+    const rim = Math.sqrt(-2 * floor), side = grid.filter((w) => w > rim);
+    axes.line([[rim, 0], ...side.map((w) => [w, at(w)])], { color: WARM, width: 3 });
+    axes.line([[-rim, 0], ...side.map((w) => [-w, at(w)])], { color: WARM, width: 3 });
+    axes.line([[-rim, 0], ...grid.filter((w) => Math.abs(w) < rim).map((w) => [w, at(w)]), [rim, 0]],
+      { color: BLUE, width: 3 });
+    axes.name(`loss ${short(loss)}`, 0, Math.min(loss + 0.6, HIGH_LOSS - 3.5), { color: INK.soft }, "middle");
+    axes.name("no ceiling", 0, HIGH_LOSS - 1.6, { color: WARM }, "middle");
+    const away = signed > 0 ? [-END + 0.2, "start"] : [END - 0.2, "end"]; // from the bells
+    axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, away[0], -2, { color: BLUE }, away[1]);
+    axes.mark(v, at(v), { shape: "circle", color: "currentColor" });
+    return axes;
+  }
+
   function view(data) {
-    const { choice, guess, held, literal, short, slider } = explore;
+    const { beside, choice, guess, held, literal, short, slider } = explore;
     const grid = (low, count) => Array.from({ length: count }, (_, k) => Number((low + k * 0.05).toFixed(2)));
     const X = grid(0, 21), Y = grid(-0.2, 25);
     const x = [...data.x], y = [...data.y];
@@ -132,6 +170,8 @@ explore.posterior = (() => {
     const up = slider({ label: "Faster, y", values: () => Y, start: y[data.who], text: (v) => String(v) });
     const sharp = slider({ label: "Sharpness γ", values: () => [1, 2, 4, 9, 16, 25, 36, 64, 100],
       start: data.gamma, text: (v) => String(v) });
+    const ball = slider({ label: "Published line misses by v", start: 4, text: String,
+      values: () => Array.from({ length: 65 }, (_, k) => (k - 32) / 4) });
     const near = (list, v) => list.reduce((best, one, k) =>
       Math.abs(one - v) < Math.abs(list[best] - v) ? k : best, 0);
     const put = (u, v) => {
@@ -157,7 +197,7 @@ explore.posterior = (() => {
     const asked = losses(solve(x, y.map((v, k) => (k === data.who ? data.asked : v)), data.lam, data.gamma))[data.who];
     return {
       title: "Random lines with and without one member",
-      controls: { ask, points: held([x, y], (v) => v >= -0.2 && v <= 1), who, across, up, sharp },
+      controls: { ask, points: held([x, y], (v) => v >= -0.2 && v <= 1), who, across, up, sharp, ball },
       extreme: { who: "Zoe", across: "1", up: "-0.2", sharp: "100" },
       challenge: "Find a record with which Zoe's loss is below 1, at this sharpness.",
       python: ({ who: k, sharp: gamma }) => `import numpy as np
@@ -167,20 +207,26 @@ x = np.array(${literal(x)})
 y = np.array(${literal(y)})
 report = per_instance_epsilon(x[:, None], y, ${data.lam}, ${gamma}, ${data.delta})
 print(report.epsilon[${k}])  # the loss of ${data.names[k]}`,
-      show({ ask: given, who: k, across: u, up: v, sharp: gamma }, width) {
+      show({ ask: given, who: k, across: u, up: v, sharp: gamma, ball: w }, width) {
         const open = given >= 0;
         if (open) [x[k], y[k]] = [u, v];
         const now = solve(x, y, data.lam, gamma), one = now.people[k], name = data.names[k];
         const all = losses(now), alone = now.people.map((p) => loss(data.delta, p.leverage, 0));
+        const bowled = open && one.leverage > 0, wide = bowled && width > 640; // the bars beside the bowl
+        const [first, second] = beside(width, Math.round(0.6 * width));
+        const said = evidence(one.leverage, one.residual, w);
         const most = Math.exp((Math.log1p(one.leverage) + one.residual ** 2 / (1 + one.leverage)) / 2);
         return {
           charts: [drawing.draw({ x, y, who: k, open }, now, width),
-            bars(data, all, alone, k, open, width)],
+            bars(data, all, alone, k, open, wide ? first : width), ...(bowled ? [bowl(name, { ...one,
+              signed: Math.sqrt(gamma) * (v - u * one.slope) }, all[k], w, second)] : [])],
           text: !open ? `${name}'s loss is ${short(all[k])}. What if ${name} were on the line of the others?` :
             `The others predict ${short(u * one.slope)} for ${name}, and the label is ${v}: leverage ` +
             `${short(one.leverage)}, scaled residual ${short(one.residual)}. ` +
             (one.leverage ? `${name}'s loss is ${short(all[k])}, and the row alone costs ${short(alone[k])}. ` +
-              `A line through ${name}'s point is ${short(most)} times as likely with ${name} as without.` :
+              `A line through ${name}'s point is ${short(most)} times as likely with ${name} as without; no line ` +
+              `speaks louder for ${name}. One that misses by v = ${short(w)} is ${short(Math.exp(Math.abs(said)))} times as likely ` +
+              `${said > 0 ? "without" : "with"} ${name}, and there is no limit to that.` :
               `${name}'s loss is 0: at x = 0 all lines agree.`),
           verdict: ask.verdict(data.right, `with y = ${data.asked} ${data.names[data.who]}'s loss is ${short(asked)}`),
           met: gamma === data.gamma && all[data.who] < 1,
@@ -195,6 +241,6 @@ print(report.epsilon[${k}])  # the loss of ${data.names[k]}`,
     };
   }
 
-  return { add, loss, solve, view };
+  return { add, evidence, loss, solve, view };
 })();
 explore.mount("posterior", explore.posterior.view);

@@ -44,7 +44,7 @@ explore.ridge = (() => {
       clip.replaceChildren(
         svg("path", { fill: BLUE, "fill-opacity": 0.2, d: `M${inner(0, 0)}L${inner(RIGHT,
           RIGHT * (now.slope + reach))}L${inner(RIGHT, RIGHT * (now.slope - reach))}z` }),
-        line(now.slope, BLUE, cut ? "3 4" : "none"), ...(open && cut ? [line(without, WARM, "none")] : []));
+        line(now.slope, BLUE, "none"), ...(open && cut ? [line(without, WARM, "7 5")] : []));
       const marks = axes([0.5, 1], [-0.5, 0, 0.5, 1]);
       if (open) {
         const held = now.slope * u, alone = without * u, v = y[who];
@@ -62,8 +62,8 @@ explore.ridge = (() => {
         marks.push(word(one, at(x[k]) + (x[k] > 0.9 ? -14 : 12), to(y[k]) + (under ? 18 : mine ? -12 : -8),
           x[k] > 0.9 ? "end" : "start", { "font-weight": 600 }));
       });
-      marks.push(named(cut && open ? "fit to all five (dotted)" : "fit to all five", left + 12, to(-0.25), BLUE, "start"));
-      if (open) marks.push(named(cut ? `fit without ${name}` : `${name}'s band to the line`, left + 12, to(-0.4), WARM, "start"));
+      marks.push(named("fit to all five", left + 12, to(-0.25), BLUE, "start"));
+      if (open) marks.push(named(cut ? `fit without ${name} (dashed)` : `${name}'s band to the line`, left + 12, to(-0.4), WARM, "start"));
       place(marks, u, y[who], open);
       return holder;
     };

@@ -1,4 +1,4 @@
-// Three noises with one budget: clouds of two of d numbers, and how the length grows with d.
+// Three noises as mountains of log density, a stick that lies on each slope, and how the length grows.
 "use strict";
 
 explore.shapes = (() => {
@@ -8,67 +8,64 @@ explore.shapes = (() => {
       gauss: sigma * Math.sqrt(d) };
   }
 
-  // Always the same numbers between 0 and 1: a page that is opened again looks the same.
-  function chances(seed) {
-    let state = seed >>> 0;
-    return () => {
-      state = (state + 0x6d2b79f5) >>> 0;
-      let t = Math.imul(state ^ (state >>> 15), state | 1);
-      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-      return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
-    };
-  }
+  // Two numbers: how deep the logarithm of each density is at a distance in a direction. The moves to
+  // hide have length 1, so that Laplace noise on each number needs the root of 2 times the scale.
+  const depth = {
+    laplace: ({ epsilon }, r, t) => epsilon * r * (Math.cos(t) + Math.sin(t)) / Math.SQRT2,
+    round: ({ epsilon }, r) => epsilon * r,
+    gauss: ({ sigma }, r) => (r / sigma) ** 2 / 2,
+  };
 
-  // What each dot is made of: a length is a sum of d waiting times, a direction is d normal numbers.
-  const COUNT = 240, MOST = 40;
-  let made = null;
-  function dots() {
-    if (made) return made;
-    const chance = chances(7), wait = () => -Math.log(chance());
-    const normal = () => Math.sqrt(2 * wait()) * Math.cos(2 * Math.PI * chance());
-    const signed = () => (chance() < 0.5 ? -1 : 1) * wait();
-    made = Array.from({ length: COUNT }, () => ({
-      waits: Array.from({ length: MOST }, wait), normals: Array.from({ length: MOST }, normal),
-      two: [signed(), signed()], gauss: [normal(), normal()] }));
-    return made;
-  }
-
-  // The first two of the d numbers of each noise; with one number the second is 0.
-  function draws({ epsilon, sigma }, d) {
-    const pair = (one, two, scale) => [one * scale, d > 1 ? two * scale : 0];
-    const sum = (list, f) => list.slice(0, d).reduce((total, v) => total + f(v), 0);
-    return {
-      laplace: dots().map(({ two }) => pair(...two, Math.sqrt(d) / epsilon)),
-      round: dots().map(({ waits, normals }) =>
-        pair(normals[0], normals[1], sum(waits, (v) => v) / epsilon / Math.sqrt(sum(normals, (v) => v * v)))),
-      gauss: dots().map(({ gauss }) => pair(...gauss, sigma)),
-    };
-  }
+  // By how much a stick of length 1 drops that points outward from there: the largest drop is the budget.
+  const drop = (data, kind, degrees, from) => {
+    const t = degrees * Math.PI / 180;
+    return depth[kind](data, from + 1, t) - depth[kind](data, from, t);
+  };
 
   const { BLUE, VERMILION: WARM, GREEN, GRAY } = explore;
   const KINDS = [["laplace", "Laplace each", WARM], ["round", "round", BLUE], ["gauss", "Gaussian", GREEN]];
-  const REACH = 16; // of the axes of the clouds
+  const REACH = 20, MOST = 40; // of the slopes, and of the published numbers
+  const SOLID = { laplace: "pyramid", round: "cone", gauss: "bowl" };
 
-  function clouds(data, d, width) {
-    const { svg } = explore, gap = 10, top = 24, side = Math.min((width - 2 * gap) / 3, 190), height = top + side + 30;
-    const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `Three clouds of ${COUNT} dots: the first two of ${d} numbers of noise. Laplace noise on each ` +
-        "number has arms along the axes, round and Gaussian noise are round. The sentence has the lengths." });
-    const found = draws(data, d), middle = (width - 3 * side - 2 * gap) / 2, scale = side / (2 * REACH);
+  // Each mountain from above, with lines of equal depth, and below it the slope under the stick.
+  function mountains(data, degrees, from, width) {
+    const { short, svg, named, word } = explore, gap = 12, side = Math.min((width - 2 * gap) / 3, 200);
+    const top = 22, low = 104, height = top + side + low + 52, left = (width - 3 * side - 2 * gap) / 2;
+    const t = degrees * Math.PI / 180, unit = side / (2 * REACH), parts = [];
     KINDS.forEach(([kind, name, color], k) => {
-      const left = middle + k * (side + gap), plot = svg("svg", { x: left, y: top, width: side, height: side });
-      const at = (v) => side / 2 + v * scale;
-      plot.append(svg("path", { d: `M0,${side / 2}H${side}M${side / 2},0V${side}`, class: "explore-axis", "stroke-opacity": 0.35 }));
-      for (const [u, v] of found[kind])
-        plot.append(svg("circle", { cx: at(u), cy: at(-v), r: side > 140 ? 2.2 : 1.5, fill: color, "fill-opacity": 0.6 }));
-      plot.append(svg("path", { d: `M${at(0)},${at(0)}h${scale}`, stroke: "currentColor", "stroke-width": 4 }));
-      stage.append(plot,
-        svg("rect", { x: left, y: top, width: side, height: side, fill: "none", stroke: GRAY }),
-        svg("text", { x: left + side / 2, y: 15, "text-anchor": "middle", style: `fill:${color}`, class: "explore-name" }, name));
+      const x = left + k * (side + gap), clip = svg("svg", { x, y: top, width: side, height: side });
+      const at = (v) => side / 2 + v * unit, steps = kind === "gauss" ? [1, 3, 6, 10] : [4, 8, 12, 16];
+      for (const deep of steps) { // how far a line of this depth is, in each direction
+        const far = Array.from({ length: 73 }, (_, j) => {
+          const a = j * Math.PI / 36, b = Math.abs(a % (Math.PI / 2));
+          const r = kind === "gauss" ? data.sigma * Math.sqrt(2 * deep) : deep / depth[kind](data, 1, b);
+          return `${j ? "L" : "M"}${at(r * Math.cos(a)).toFixed(1)},${at(-r * Math.sin(a)).toFixed(1)}`;
+        });
+        clip.append(svg("path", { d: far.join(""), fill: "none", stroke: color, "stroke-width": 1.2 }));
+      }
+      const tip = (r) => `${at(r * Math.cos(t)).toFixed(1)},${at(-r * Math.sin(t)).toFixed(1)}`;
+      clip.append(svg("path", { d: `M${tip(0)}L${tip(from)}`, stroke: GRAY, "stroke-dasharray": "2 3" }),
+        svg("path", { d: `M${tip(from)}L${tip(from + 1)}`, stroke: "currentColor", "stroke-width": 5 }));
+      // The slope: distance to the right, depth downward, on one scale for all three.
+      const base = top + side + 10, slope = svg("svg", { x, y: base, width: side, height: low });
+      const to = (r) => side * r / REACH, down = (v) => 4 + (low - 8) * v / REACH;
+      const ray = Array.from({ length: 97 }, (_, j) => REACH * j / 96);
+      const [high, deep] = [from, from + 1].map((r) => depth[kind](data, r, t));
+      slope.append(
+        svg("path", { d: ray.map((r, j) => `${j ? "L" : "M"}${to(r).toFixed(1)},${down(depth[kind](data, r, t)).toFixed(1)}`).join(""),
+          fill: "none", stroke: color, "stroke-width": 2 }),
+        svg("path", { d: `M${to(from)},${down(high)}H${to(from + 1)}V${down(deep)}`, fill: "none", stroke: "currentColor" }),
+        svg("path", { d: `M${to(from)},${down(high)}L${to(from + 1)},${down(deep)}`, stroke: "currentColor", "stroke-width": 5 }));
+      parts.push(clip, slope,
+        svg("rect", { x, y: top, width: side, height: side, fill: "none", stroke: GRAY }),
+        svg("path", { d: `M${x},${base}v${low}h${side}`, class: "explore-axis" }),
+        named(side > 130 ? `${name}: a ${SOLID[kind]}` : SOLID[kind], x + side / 2, 14, color),
+        word(`drop ${short(deep - high)}`, x + side / 2, base + low + 18, "middle", { "font-weight": 600 }));
     });
-    stage.append(svg("text", { x: width / 2, y: height - 8, "text-anchor": "middle" },
-      `${d === 1 ? "one number" : "two of the numbers"}, from −${REACH} to ${REACH}`));
-    return { stage };
+    parts.push(word("distance from the true value; below, how much rarer (log)", width / 2, height - 3));
+    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+      "aria-label": "Three mountains from above, a pyramid, a cone and a bowl upside down, and the slope of each under a " +
+        "stick of length 1. The sentence has the drops." }, ...parts) };
   }
 
   function view(data) {
@@ -76,20 +73,24 @@ explore.shapes = (() => {
     const all = Array.from({ length: MOST }, (_, k) => k + 1);
     const ask = guess({ label: `With ${data.asked} numbers the typical length is:`, options: data.guesses });
     const count = slider({ label: "Published numbers, d", values: () => all, start: data.asked, text: (v) => `d = ${v}` });
+    const turn = slider({ label: "Turn the stick", start: 0, text: (v) => `${v}°`,
+      values: () => Array.from({ length: 10 }, (_, k) => 5 * k) });
+    const out = slider({ label: "Slide it outward", start: 0, text: String,
+      values: () => Array.from({ length: REACH }, (_, k) => k) });
     const right = lengths(data, data.asked).round;
     return {
-      title: "Three noises, and how their length grows with the published numbers",
-      controls: { ask, d: count },
-      extreme: { d: "40" },
-      challenge: "Find the number of numbers from which on Gaussian noise is the shortest.",
+      title: "A pyramid, a cone and a bowl: three noises, and how long they are",
+      controls: { ask, turn, out, d: count },
+      extreme: { turn: "45", out: "19", d: "40" },
+      challenge: "Find a place on the bowl where the stick drops by more than the budget.",
       python: ({ d }) => `from pdpbook.noise import l2_laplace_radius
 
 radius = l2_laplace_radius(${d}, ${data.epsilon})  # of round noise
 print(radius.moment(2)**0.5)`,
-      show({ ask: given, d: chosen }, width) {
+      show({ ask: given, turn: degrees, out: from, d: chosen }, width) {
         const open = given >= 0, d = open ? chosen : data.start, now = lengths(data, d);
         const growth = chart({
-          width, height: 190, left: 44,
+          width, height: 170, left: 44,
           label: "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
             + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest.",
           x: { low: 0, high: 54, ticks: [1, 10, 20, 30, 40], name: "published numbers, d" },
@@ -104,15 +105,20 @@ print(radius.moment(2)**0.5)`,
           }
         }
         const three = (f) => KINDS.map(([kind]) => short(f(now[kind])));
+        const drops = KINDS.map(([kind]) => short(drop(data, kind, degrees, from)));
         const [whole, each] = [three((v) => v), three((v) => v / Math.sqrt(d))];
         return {
-          charts: [clouds(data, d, width), ...(open ? [growth] : [])],
-          text: !open ? `With ${d} numbers the round noise has a typical length of ${short(now.round)}. The short black strokes have length 1: so far can one member move the result.` :
+          charts: [mountains(data, degrees, from, width), ...(open ? [growth] : [])],
+          text: !open ? `With ${d} numbers the round noise has a typical length of ${short(now.round)}. Each noise is a mountain of log density, and the black stick has length 1: so far can one member move the result. ` +
+            `How long is the noise with ${data.asked} numbers?` :
             `With d = ${d} and a budget of ${data.epsilon} the typical length of the noise is ${whole[0]} for Laplace noise on each number, ` +
             `${whole[1]} for round noise, and ${whole[2]} for Gaussian noise, which also needs a delta. ` +
+            `A stick of length 1 drops by ${drops[0]} on the pyramid, ${drops[1]} on the cone and ${drops[2]} on the bowl; a budget ` +
+            `of ${data.epsilon} allows ${data.epsilon}, wherever it lies` +
+            (drop(data, "gauss", degrees, from) > data.epsilon ? ", and here the bowl is steeper: for that it has a delta. " : ". ") +
             `The typical error of a single number is ${each[0]}, ${each[1]} and ${each[2]}.`,
           verdict: ask.verdict(data.right, `with ${data.asked} numbers it is ${short(right)}`),
-          met: now.gauss < Math.min(now.round, now.laplace) && lengths(data, d - 1).gauss >= lengths(data, d - 1).round,
+          met: drop(data, "gauss", degrees, from) > data.epsilon,
           table: {
             caption: `Typical length of three noises with a budget of ${data.epsilon}; the Gaussian one with a delta`,
             head: ["d", "Laplace each", "round", "Gaussian"],
@@ -126,6 +132,6 @@ print(radius.moment(2)**0.5)`,
     };
   }
 
-  return { lengths, draws, view };
+  return { lengths, drop, view };
 })();
 explore.mount("shapes", explore.shapes.view);

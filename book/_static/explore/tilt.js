@@ -8,13 +8,7 @@ explore.tilt = (() => {
     return (u * c + v * s) ** 2 / along + (v * c - u * s) ** 2 / across;
   }
 
-  // Best rate of whoever knows all others: the normal distribution function at half the distance (Simpson).
-  function rate(square) {
-    const z = Math.min(Math.sqrt(square) / 2, 9), n = 400, h = z / n, f = (k) => Math.exp(-((k * h) ** 2) / 2);
-    let sum = f(0) + f(n);
-    for (let k = 1; k < n; k += 1) sum += (k % 2 ? 4 : 2) * f(k);
-    return 0.5 + sum * h / 3 / Math.sqrt(2 * Math.PI);
-  }
+  const { rate } = explore;
 
   // The cheapest variances for everybody along and across these axes: convex in the second one.
   function cheapest(moves, degrees) {
