@@ -102,7 +102,7 @@ def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float)
     subproblem = problem.on_rows(rows)
     solver = begin(subproblem)
     tolerance = FIRST_TOLERANCE  # of the solver, which falls from round to round
-    for rounds_left in reversed(range(MAX_ROUNDS)):
+    for round_number in range(1, MAX_ROUNDS + 1):
         error = solver.run(tolerance)
         dual = evaluate(problem, solver.M)
         levels = levels_of_subproblem(problem, subproblem, rows, solver.M, dual)
@@ -111,7 +111,7 @@ def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float)
 
         solver_failed = error > tolerance
         nothing_to_gain = error < 0.1 * tol and not len(new)
-        is_last = solver_failed or not rounds_left
+        is_last = solver_failed or round_number == MAX_ROUNDS
         if error < 10 * tol or is_last:  # before, the gap is not worth computing
             C = repair(subproblem, np.nan_to_num(solver.C))
             gap = relative_gap(subproblem.objective(C), dual.bound)
