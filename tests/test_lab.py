@@ -38,7 +38,7 @@ ALLOWED = {
     "synthesis/at_scale",
     "synthesis/one_dataset",
     "synthesis/one_dataset_people",
-    "synthesis/your_data",
+    "synthesis/your_data_steps",
 }
 
 

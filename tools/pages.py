@@ -303,6 +303,56 @@ def choice() -> str:
     return table(["you have, or want", "take", "read"], lines)
 
 
+#: an estimator without a penalty -> what keeps its coefficients in check, or takes the place
+WITHOUT_PENALTY = {
+    "AdaSSP": "the release itself: a share of the noise budget pays for the smallest eigenvalue, "
+    "and the penalty is what it lacks against the noise; `failure` says how often that may be "
+    "too little",
+    "AdaOPS": "the release itself, in the same way; on benign data it is 0. `norm_guess` steers it",
+    "DPSGDRegression": "steps: `learning_rate` and `epochs`, public and chosen beforehand",
+    "WeightedGradientDescent": "steps in a ball: `radius`, `steps` and `step_size`, public",
+    "GWARegression": "nothing: rows are public. `sigma2`, a guess of the variance of the labels, "
+    "steers the weights",
+    "TwoStageGWARegression": "the same; a `share` of the budget pays for a first, rough line",
+    "SampleLimitedRegression": "nothing: least squares on public rows",
+    "PACRegression": "`alpha`, a penalty that may be chosen by looking, since the pool is public",
+    "PersonalizedMean": "nothing: a mean has none",
+    "WeightedMean": "`sigma2`, a public guess of the variance of the labels",
+    "SampleLimitedMean": "`max_rows`, or `sigma2` for the best one",
+}
+
+
+def penalties() -> str:
+    """Which estimators need no penalty, and what is there instead; refuses a list that is old."""
+    homes, have, lack = {}, [], []
+    for name in modules():
+        module = importlib.import_module(name)
+        for public in exported(module):
+            thing = getattr(module, public)
+            if not (inspect.isclass(thing) and hasattr(thing, "predict")):
+                continue
+            homes[public] = name
+            settings = inspect.signature(thing).parameters
+            if "epsilon" not in settings and "success_rate" not in settings:
+                continue  # what `load` reads, which is fitted already
+            (have if "lam" in settings else lack).append(public)
+    if set(lack) != set(WITHOUT_PENALTY):
+        wrong = sorted(set(lack) ^ set(WITHOUT_PENALTY))
+        raise Refused(f"which one needs a penalty: {', '.join(wrong)}")
+
+    def linked(public: str) -> str:
+        return f"{{py:obj}}`{public} <{homes[public]}.{public}>`"
+
+    rows = [[linked(public), instead] for public, instead in WITHOUT_PENALTY.items()]
+    return (
+        f"{', '.join(map(linked, sorted(have)))} have a penalty, `lam`. It is part of the promise: "
+        "take it from {py:obj}`plan <pdpbook.plan.plan>`, never from the private table. With "
+        "{py:obj}`~pdpbook.sufficient_statistics.SufficientStatisticsRidge` it may be chosen "
+        "after the release, at no cost (`coef_path`). The others have no `lam`:\n\n"
+        + table(["takes no `lam`", "what is there instead"], rows)
+    )
+
+
 def api(pages: dict[str, Page]) -> str:
     """One section a module: what is in it, a line each, with links to statements."""
     rows = {row["label"]: row for row in statements()}
@@ -317,6 +367,8 @@ def api(pages: dict[str, Page]) -> str:
         choice(),
         "Rows that memory does not hold are added up part by part, where sums are enough: "
         "{py:obj}`~pdpbook.sums.Sums`, {doc}`../synthesis/at_scale`.\n",
+        "## Which one needs a penalty?\n",
+        penalties(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
         "leads to the docstring. Arrays go in and come out; randomness is an argument. Names and "
