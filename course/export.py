@@ -47,7 +47,8 @@ def _said(folder: Path, student: str, name: str) -> dict[str, str]:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             words = "".join("".join(one.get("text", "")) for one in cell.get("outputs", [])).strip()
             role = cell["metadata"].get("nbgrader", {})
-            said[role.get("grade_id")] = "" if words == HOLD else words.replace("\n-", "; -")
+            lines = [line for line in words.split("\n") if not line.startswith("    ")]  # no calls
+            said[role.get("grade_id")] = "" if words == HOLD else "; ".join(lines)
     return said
 
 

@@ -6,6 +6,7 @@ that only the first start is slow.
 
 import contextlib
 import itertools
+import math
 import multiprocessing
 import multiprocessing.forkserver
 import os
@@ -60,6 +61,7 @@ class Submission:
         self._left = seconds
         self.found: dict[str, int] = {}  #: cells of the functions that there are
         self.faults: dict[int, str] = {}  #: what cells raised
+        self.silent = 0  #: functions that gave no answer
 
     def __enter__(self) -> "Submission":
         self._start()
@@ -68,9 +70,9 @@ class Submission:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str, seconds: float = math.inf) -> Callable[..., Any]:
         """A function of the notebook, with a new limit for its calls."""
-        self._left, self._held = self._seconds, {}
+        self._left, self._held = min(seconds, self._seconds), {}
 
         return lambda *given: self._call(name, given)
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from course.hidden import ROUNDING
 from pdpbook.pages.exercises.foundations import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
 @hidden("epsilon_lower_bound")
@@ -64,7 +64,7 @@ def _alarms_at_an_edge(answer: Answer, hits: int, alarm: float) -> float:
     return _chance_of_alarm(answer, draws, (1.0, q), ([draws[0]], range(hits + 3)), alarm)
 
 
-@hidden("epsilon_lower_bound", weight=3)
+@hidden("epsilon_lower_bound", weight=3, promise=True)
 def false_alarms_are_as_rare_as_asked(answer: Answer, rng: Generator) -> bool:
     """Whatever the two chances are, the bound exceeds the truth no more often than asked."""
     edges = itertools.product(range(3), (0.05, 0.01))
@@ -73,7 +73,7 @@ def false_alarms_are_as_rare_as_asked(answer: Answer, rng: Generator) -> bool:
     )
 
 
-@hidden("epsilon_lower_bound")
+@hidden("epsilon_lower_bound", promise=True)
 def the_alarm_is_divided(answer: Answer, rng: Generator) -> bool:
     """Two intervals do not both spend the whole alarm, which shows where it is large."""
     return _most_alarms(answer, 12, 12, 0.9) <= 0.9
@@ -86,20 +86,18 @@ def only_the_event_itself_is_judged(answer: Answer, rng: Generator) -> bool:
     return bool(answer(900, 1000, 800, 1000, 0.01) < np.log(9 / 8) and rarer == [0, 0])
 
 
-@hidden("epsilon_lower_bound")
-def rare_events_raise_no_more_alarms(answer: Answer, rng: Generator) -> bool:
+@hidden("epsilon_lower_bound", promise=True)
+def rare_events_raise_no_more_alarms(answer: Answer, rng: Generator) -> Demands:
     """False alarms are no more frequent where the event is rare, or the releases are few."""
-    fine = []
     for draws_p, draws_q, chance, alarm, most in (
         (1000, 10**6, 1e-5, 1e-4, range(21)),
         (1, 400, 0.16, 0.1, range(42, 87)),
     ):
         draws, hits = (draws_p, draws_q), (range(1, min(draws_p, 3) + 1), most)
-        fine.append(_chance_of_alarm(answer, draws, (chance, chance), hits, alarm) <= alarm)
+        yield _chance_of_alarm(answer, draws, (chance, chance), hits, alarm) <= alarm
     # with many releases of P, and 100 of Q: in 97 of 100 cases P has 49,700 hits or more
     high = [answer(49_700, 100_000, b, 100, 0.05) > np.log(0.5 / 0.026) for b in range(4)]
-    fine.append(bool(0.97 * stats.binom.pmf(np.arange(4), 100, 0.026) @ high <= 0.05))
-    return all(fine)
+    yield bool(0.97 * stats.binom.pmf(np.arange(4), 100, 0.026) @ high <= 0.05)
 
 
 @hidden("epsilon_lower_bound")

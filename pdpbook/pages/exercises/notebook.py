@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,8 +29,8 @@ LONG, WIDE = 40, 60  #: entries of an array, and characters of a line, that are 
 class Calls:
     """An answer that notes its calls, each as it can be pasted, and what came back."""
 
-    def __init__(self, name: str, answer: Callable[..., Any]):
-        self.name, self.answer, self.notes = name, answer, list[str]()
+    def __init__(self, name: str, answer: Callable[..., Any], most: int | None = None):
+        self.name, self.answer, self.notes = name, answer, deque[str](maxlen=most)
         self.rng: Any = None  #: the generator of the last call
 
     def __call__(self, *args: Any) -> Any:
