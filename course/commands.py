@@ -21,7 +21,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from course import bank, handout, marking, rosters, settings, sheets, steps
+from course import bank, handout, marking, orphans, rosters, sealed, settings, sheets, steps
 from course.autograder import autograder
 from course.checkout import Refused
 from course.collect import PATTERNS, collect
@@ -59,6 +59,10 @@ def add(commands: Any) -> None:
     made.add_argument("--again", action="store_true", help="also what is graded already")
     made.add_argument("--seconds", type=float, default=20.0, help="limit for a part")
     made.add_argument("--minutes", type=float, default=10.0, help="nbgrader's for a submission")
+    made = command(
+        "sealed", "print how to grade without a network", "folder", "assignment", "submissions"
+    )
+    made.add_argument("--from", dest="pattern", default="plain", metavar="PATTERN")
     made = command("export", "write the marks for a platform", "folder", "assignment")
     made.add_argument("--for", dest="system", default="plain", choices=("plain", *rosters.SYSTEMS))
     made.add_argument("--roster", type=Path, metavar="CSV", help="the platform's own export")
@@ -73,6 +77,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Do what was asked for; returns the exit code."""
+    orphans.leave_when_asked()
     try:
         return _run(given)
     except (Refused, OSError, zipfile.BadZipFile) as problem:
@@ -87,6 +92,10 @@ def _run(given: argparse.Namespace) -> int:
     if command == "bank":
         return bank.write(given.folder)
     name, folder = getattr(given, "assignment", ""), given.folder.resolve()
+    if command == "sealed":
+        split(name)
+        print(sealed.ways(folder, name, given.submissions.resolve(), given.pattern))
+        return 0
     names = getattr(given, "assignments", [name])
     for one in names:
         split(one)

@@ -15,6 +15,7 @@ from typing import Any
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from course import orphans
 from course.grading import HOLD, grade
 from course.results import told
 from pdpbook.pages.exercises import ASSIGNMENTS
@@ -47,6 +48,7 @@ class Marks(NbGraderPreprocessor):  # type: ignore[misc]
 
 def main() -> None:
     """Answer task after task; what nbgrader and kernels print goes to standard error."""
+    orphans.follow()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     from nbgrader.apps import NbGraderAPI

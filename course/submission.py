@@ -28,14 +28,19 @@ from course.hidden import WATCHED
 from course.plain import decode, hand, hear, raised
 
 START = 60.0  # seconds that a process may take to import the package
-GRACE = 5.0  # seconds that a cell may take to stop after its limit
+GRACE = 1.0  # seconds that a cell may take to stop after its limit, or a process to go
 RESTARTS = 20  # cells of a notebook that may end its process
+SILENT = 2  # cells without an answer that end a notebook
 NUMBERS = itertools.count()
 LIBRARIES = ["course.worker", "matplotlib.pyplot", "pandas", "scipy.stats", "IPython"]
 
 
 class Lost(BaseException):
     """A process gave no answer; no property catches this."""
+
+
+class Late(Lost):
+    """It gave none within its limit."""
 
 
 class Submission:
@@ -149,7 +154,8 @@ class Submission:
         try:
             return hear(partial(self._read, end))
         except TimeoutError:
-            raise self._lost(f"no answer within {self._seconds:g} seconds") from None
+            self._end()
+            raise Late(f"no answer within {self._seconds:g} seconds") from None
         except (EOFError, OSError):
             code = self._code()
             raise self._lost(f"its process ended without an answer, exit code {code}") from None
@@ -190,6 +196,7 @@ class Submission:
 
     def _start(self) -> None:
         """Run the notebook; a cell that ends its process or cannot be interrupted is left out."""
+        late = 0
         while True:
             self._open()
             at, self._left = -1, START
@@ -204,7 +211,9 @@ class Submission:
                     self.faults |= {self._cell(cell): str(fault)[:200] for cell, fault in faults}
                 return
             except Lost as lost:
-                if at < 0 or len(self._skip) == RESTARTS:  # not a cell's doing, or too many
+                late += isinstance(lost, Late)
+                # not a cell's doing, or too many
+                if at < 0 or late == SILENT or len(self._skip) == RESTARTS:
                     self.found, self.faults = {}, {max(at, 0): str(lost)}
                     return
                 self._skip.append(at)
