@@ -70,6 +70,11 @@ def add(commands: Any) -> None:
     made.add_argument("--by", default="", help="the column that knows the students")
     command("gradescope", "pack an autograder for Gradescope", "folder", "assignment", "out")
     command("bank", "write the exercises of the chapters, and apart their solutions", "folder")
+    made = command("exam", "draw an exam from that bank, and apart its solutions", "folder")
+    made.add_argument("--minutes", type=int, default=90)
+    made.add_argument("--from", dest="parts", nargs="*", default=[], metavar="PART",
+                      help="parts or pages, such as foundations or pac/noise")  # fmt: skip
+    made.add_argument("--seed", type=int, default=0, help="draws other questions")
     command("sheets", "make the student versions of the book's exercises").add_argument(
         "--check", action="store_true", help="write nothing; fail when one is out of date"
     )
@@ -91,6 +96,8 @@ def _run(given: argparse.Namespace) -> int:
         return sheets.write(check=given.check)
     if command == "bank":
         return bank.write(given.folder)
+    if command == "exam":
+        return bank.exam(given.folder, given.minutes, given.parts, given.seed)
     name, folder = getattr(given, "assignment", ""), given.folder.resolve()
     if command == "sealed":
         split(name)

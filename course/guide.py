@@ -15,6 +15,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode, v4
 
+from course import bank
 from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
 from pdpbook.pages.exercises import ASSIGNMENTS
@@ -35,6 +36,7 @@ def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
         "syllabi": lambda: _syllabi(teaching, chapters, exercises),
         "exercises": lambda: _table(teaching, chapters, exercises),
         "versions": _versions,
+        "bank": bank.listing,
         "cards": lambda: _cards(teaching, chapters, exercises),
         "slides": lambda: "".join(f"- {_slides(n, chapters[n].title)}\n" for n in _planned()),
     }

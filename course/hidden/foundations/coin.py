@@ -11,6 +11,8 @@ from pdpbook.pages.exercises.properties import Answer, Demands
 @hidden("truth_probability", weight=3, promise=True)
 def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> Demands:
     """What a report can reveal is the budget, no more and no less."""
+    for one in rng.uniform(0.05, 6, 2):
+        yield bool(np.isclose(answer(one), np.exp(one) / (1 + np.exp(one)), rtol=ROUNDING))
     epsilon = np.array([*rng.uniform(0.05, 6, 50), 12.0])
     odds = np.exp(epsilon)  # of a report that is true
     beside = np.append(epsilon, 800.0)  # somebody who allows everything changes nothing for others

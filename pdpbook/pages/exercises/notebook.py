@@ -130,10 +130,10 @@ def run(
 
     Commands for a shell and cells such as `%%bash` are not run, `check` does nothing, and pictures
     are not shown. Cells, as `code_of` returns them, count from 0; those of `skip` are not run. The
-    limit of `seconds` for a cell is without effect on Windows; after two that reach it the rest is not
-    run. `begin` is called with the number of
-    each before it is run. Returns, for each of `names`, the last callable that it stood for at the
-    end of a cell, with that cell; and, for each cell that raised, what it raised.
+    limit of `seconds` for a cell is without effect on Windows; after two that reach it the rest is
+    not run. `begin` is called with the number of each before it is run. Returns, for each of
+    `names`, the last callable that it stood for at the end of a cell, with that cell; and, for each
+    cell that raised, what it raised.
     """
     shell, found, faults, late = _shell(), Found(), dict[int, str](), 0
     vars(exercises).update(dict.fromkeys(("check", "graded"), lambda *args, **named: None))

@@ -48,7 +48,8 @@ class Draws(np.random.Generator):
         return self._tenths(super().normal(loc, scale, size))
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
-        found, total = super().dirichlet(alpha, size), 10 if len(alpha) < 6 else 100
+        found = super().dirichlet(alpha, size)
+        total = 10 if len(alpha) < 6 else max(100, 2 * len(alpha))
         return (1 + self.multinomial(total - len(alpha), found)) / total if self.most else found
 
     def _tenths(self, found: Any) -> Any:
@@ -130,11 +131,11 @@ class Property:
     weight: int = 1  #: how many times the points of another property it has
     promise: bool = False  #: whether an answer that fails it breaks what the function promises
 
-    def fault(self, answer: Answer, seed: int, name: str = "", most: int | None = None) -> str:
+    def fault(self, answer: Answer, seed: int, name: str = "", last: int | None = None) -> str:
         """What is wrong with an answer, a function of a student; empty if nothing is.
 
         The sentence of the property. With a `name` for the answer, below it the smallest calls
-        found that fail it in the same way, and what came back, or the last `most` of them; without,
+        found that fail it in the same way, and what came back, or the `last` few of them; without,
         in the same line the error that the answer raised, if it did. The seed changes what the
         property draws.
         """
@@ -146,7 +147,7 @@ class Property:
             error = "" if isinstance(failure, Unmet) else f"; it raised {account(failure)}"
             return self.sentence + error
         for again, most in SMALLER:
-            calls = Calls(name, answer, most)
+            calls = Calls(name, answer, last)
             small = self._failure(calls, Draws(seeds + again, most))
             if type(small) is type(failure):
                 break
