@@ -37,6 +37,7 @@ def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
         "exercises": lambda: _table(teaching, chapters, exercises),
         "versions": _versions,
         "bank": bank.listing,
+        "term": lambda: _term(teaching, chapters, exercises),
         "cards": lambda: _cards(teaching, chapters, exercises),
         "slides": lambda: "".join(f"- {_slides(n, chapters[n].title)}\n" for n in _planned()),
     }
@@ -81,6 +82,26 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
         if many:
             parts.append("::::\n")
     return "\n".join(parts)
+
+
+def _term(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exercise]) -> str:
+    """A week a row: what to read, assign and ask, and which notes go on."""
+    named = {one.name: one for one in exercises}
+    rows = []
+    for number, week in enumerate(teaching["term"], start=1):
+        minutes = sum(chapters[name].minutes for name in week["read"])
+        minutes += sum(named[name].minutes for name in week["assign"])
+        rows.append(
+            [
+                f"{number}. {week['topic']}",
+                ", ".join(_doc(name) for name in week["read"]),
+                ", ".join(_link(named[name]) for name in week["assign"]) or "-",
+                str(minutes),
+                teaching["cards"][week["read"][-1]]["discuss"][0],
+                week["stops"],
+            ]
+        )
+    return table(["week", "read", "assign", "minutes", "ask", "where it stops, who goes on"], rows)
 
 
 def _room(parts: list[dict[str, Any]]) -> str:
