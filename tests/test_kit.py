@@ -335,7 +335,7 @@ def test_a_sheet_is_graded_by_its_own_exercises_and_points(marked):
     assert set(marks.max_score) == {"10"}
     assert marks.score.to_dict() == {"101": "10", "102": "9", "103": "6", "104": ""}
     assert marks.feedback["101"] == ""
-    assert "truth_probability, hidden: -0.75: the promise: " in marks.feedback["102"]  # of 1.5, not of 3
+    assert "truth_probability, hidden: -0.75: the promise: " in marks.feedback["102"]  # of 1.5
     assert "within 4 seconds" in marks.feedback["103"]
     assert marks.feedback["104"] == ""
     assert "not a Jupyter notebook" in marks.remarks["104"]
