@@ -57,7 +57,7 @@ def add(commands: Any) -> None:
                       help=f"who wrote a file: {known}, or a regular expression with a group "
                       "(?P<student>...)")  # fmt: skip
     made.add_argument("--again", action="store_true", help="also what is graded already")
-    made.add_argument("--seconds", type=float, default=20.0, help="limit for a part")
+    made.add_argument("--seconds", type=float, default=20.0, help="limit for a call, and a cell")
     made.add_argument("--minutes", type=float, default=10.0, help="nbgrader's for a submission")
     made = command(
         "sealed", "print how to grade without a network", "folder", "assignment", "submissions"

@@ -50,7 +50,8 @@ def grade(
     seed : int, optional
         As in `check`.
     seconds : float, default 20
-        Limit for each cell, and for the calls of each property.
+        Limit for each cell, and for each call of a function; all calls of a property have five
+        times as long.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from course.grading import HOLD, grade
+from course.grading import HOLD, WAITS, grade
 
 __all__ = ["counted", "lost", "told", "write_results"]
 
@@ -56,6 +56,9 @@ def write_results(root: Path, name: str) -> None:
         worth = json.loads((root / "source" / WORTH).read_text(encoding="utf-8"))
         table = grade(found[0], name)
         problem = table.attrs["problem"]
+        more = [one for one in worth if one not in set(table.exercise)]  # arguments of the course
+        waiting = [(one, "by hand", 0.0, worth[one], WAITS, "[]") for one in more]
+        table = pd.concat([table, pd.DataFrame(waiting, columns=[*table])]) if more else table
         results = _results(counted(table, worth, ["exercise"]))
     else:
         problem = f"there are {len(found)} notebooks; hand in one"
