@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from course import byhand
+from course.arguments import PREFIX, marked
 from course.checkout import Refused
 from course.coursework import handed_in, path_of, progress, report
 from course.cuts import questions, split
@@ -63,6 +65,7 @@ def mark(course: Course, name: str, seconds: float, again: bool) -> None:
         _write(old, path)
     _write(old[old.student.isin(students)], path)
     _write(by_hand, path.with_name(f"{name}-by-hand.csv"))
+    byhand.write(folder, name, by_hand)
     report(folder, name, "grade", remarks)
 
 
@@ -78,6 +81,10 @@ def rows(course: Course, name: str) -> pd.DataFrame:
     """A row for each part of each student; `waiting` is what nobody has graded by hand yet."""
     details = _read(course.folder / "marks" / f"{name}-details.csv", DETAILS)
     hand = _by_hand(course, name).assign(part="by hand", message="", shown="[]")
+    for at, row in hand.iterrows():
+        if row.exercise.startswith(PREFIX) and row.points:
+            points, lacking = marked(row.student, row.exercise, row.points)
+            hand.loc[at, ["points", "message"]] = f"{points:g}", lacking
     table = pd.concat([details, hand])
     table["waiting"] = table.points == ""
     for column in ("points", "out_of"):
