@@ -4,6 +4,7 @@ import copy
 import re
 
 import pytest
+import yaml
 from reading import ROOT
 
 from course import bank, guide, teaching
@@ -112,3 +113,38 @@ def test_an_exam_that_cannot_be_is_refused(tmp_path, capsys, words, says):
     assert main(["exam", str(tmp_path / "x"), *words]) == 1
     assert says in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+# --- one hour ------------------------------------------------------------------------------------
+
+
+def numbers(deck):
+    """The number of each slide of a deck by its message; a vote has two."""
+    found, number = {}, 1  # the title
+    plans = yaml.safe_load((ROOT / "book" / "slides.yml").read_text("utf-8"))
+    for entry in plans[deck]:
+        number += 1
+        found[entry.get("vote") or next(iter(entry))] = number
+        number += "vote" in entry
+    return found
+
+
+def test_the_plan_of_one_hour_names_the_slides_that_it_means():
+    hour = next(one for one in TEACHING["syllabi"] if one["name"] == "I have one hour")
+    said = [part["what"] for part in hour["meetings"][0]["room"]]
+    coins, pdp_op = numbers("foundations/coins"), numbers("personalized/pdp_op")
+    first, plans = coins["Who will answer honestly?"], coins["Four plans keep all budgets"]
+    by_hand, promise = coins["By hand, the five coins"], coins["What is promised"]
+    assert said[0].endswith(f"slides {first} to {by_hand - 1} of *coins*")
+    assert said[1].endswith(f"slides {by_hand} to {plans} of *coins*")
+    assert said[2].endswith(f"slides {promise} and {promise + 1} of *coins*")
+    last = pdp_op["PDP-OP keeps every budget"]
+    assert said[3].endswith(f"slides 2 to {last} of *pdp_op*")
+
+
+def test_nobody_is_named_on_a_slide_before_they_are_introduced():
+    """Zoe's coin stood on the fourth slide, and Zoe on the ninth."""
+    coins = numbers("foundations/coins")
+    introduced = coins["By hand, the five coins"]
+    for message in ("A yes confesses nothing", "Try it, choose your coin", "Chance costs twice"):
+        assert coins[message] > introduced
