@@ -122,42 +122,38 @@ def listing() -> str:
     return "\n".join(parts)
 
 
-def exam(folder: Path, minutes: int, parts: list[str], seed: int) -> int:
+def exam(folder: Path, minutes: int, topics: list[str], seed: int) -> int:
     """Write an exam and, apart, its solutions; returns the exit code.
 
     Questions are drawn topic by topic in turn, of the kind that there is least of so far, until
     none is left that fits into the time. A minute is a point.
     """
     bank = questions()
-    known = {name: [q for q in bank if f"{q.name}/".startswith(f"{name}/")] for name in parts}
-    if unknown := [name for name in parts if not known[name]]:
+    known = {name: [q for q in bank if f"{q.name}/".startswith(f"{name}/")] for name in topics}
+    if unknown := [name for name in topics if not known[name]]:
         raise Refused(f"there are no questions on {', '.join(unknown)}")
     if minutes < min(MINUTES.values()):
         raise Refused(f"an exam takes {min(MINUTES.values())} minutes or more; got {minutes}")
     rng = np.random.default_rng(seed)
-    pool = [q for name in parts for q in known[name]] if parts else bank
+    pool = [q for name in topics for q in known[name]] if topics else bank
     pool = [pool[k] for k in rng.permutation(len(pool))]
     chosen: list[Question] = []
     while fits := [q for q in pool if q.minutes <= minutes - sum(one.minutes for one in chosen)]:
-        topics, kinds = Counter(q.name for q in chosen), Counter(q.kind for q in chosen)
-        best = min(fits, key=lambda q: (topics[q.name], kinds[q.kind]))
+        pages, kinds = Counter(q.name for q in chosen), Counter(q.kind for q in chosen)
+        best = min(fits, key=lambda q: (pages[q.name], kinds[q.kind]))
         chosen.append(best)
         pool.remove(best)
     chosen.sort(key=lambda one: one.minutes)
     folder.mkdir(parents=True, exist_ok=True)
     time = sum(one.minutes for one in chosen)
-    for name, body in (
-        ("exam", lambda one: one.text),
-        ("exam-solutions", lambda one: one.solution),
-    ):
-        text = [
-            f"# {'Exam' if name == 'exam' else 'Solutions'}\n\n{time} points, {minutes} minutes."
-        ]
+    for name, title, solved in (("exam", "Exam", False), ("exam-solutions", "Solutions", True)):
+        parts = [f"# {title}\n\n{time} points, {minutes} minutes."]
         for number, one in enumerate(chosen, start=1):
-            title = one.title.partition(": ")[2] or one.title
-            head = f"## {number}. {title[:1].upper()}{title[1:]} ({one.minutes} points)"
-            text.append(f"{head}\n\n*{one.part}: {one.page}*\n\n{body(one)}")
-        (folder / f"{name}.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")
+            about = one.title.partition(": ")[2] or one.title
+            head = f"## {number}. {about[:1].upper()}{about[1:]} ({one.minutes} points)"
+            body = one.solution if solved else one.text
+            parts.append(f"{head}\n\n*{one.part}: {one.page}*\n\n{body}")
+        (folder / f"{name}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"{len(chosen)} questions, {time} minutes, in {folder}: exam.md, exam-solutions.md")
     return 0
 

@@ -101,7 +101,8 @@ def _term(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exer
                 week["stops"],
             ]
         )
-    return table(["week", "read", "assign", "minutes", "ask", "where it stops, who goes on"], rows)
+    head = ["week", "read", "assign", "minutes", "ask", "where it stops, who goes on"]
+    return str(table(head, rows))
 
 
 def _room(parts: list[dict[str, Any]]) -> str:

@@ -169,7 +169,7 @@ def test_a_course_draws_its_own_seed_and_keeps_it(tmp_path):
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("sed = 1", "takes seed, minutes, points, due; got sed = 1"),
+        ("sed = 1", "takes seed, minutes, arguments, points, due; got sed = 1"),
         ("seed = true", "takes seed"),
         ("seed = -1", "seed must be at least 0"),
         ("minutes = 0", "minutes above 0"),

@@ -91,7 +91,7 @@ def no_looser_than_the_theorem(answer: Answer, rng: Generator) -> Demands:
     weights /= weights.sum()
     for lam, d in ((1e-4, 2), (0.3, 12), (5.0, 5), (12.0, 12), (1e3, 30)):
         limit = weights * ridge_constant(lam, d, proof="published")
-        yield np.all(answer(weights, lam, d) <= limit * (1 + ROUNDING))
+        yield bool(np.all(answer(weights, lam, d) <= limit * (1 + ROUNDING)))
 
 
 # --- worst_neighbor -------------------------------------------------------------------------------
