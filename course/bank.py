@@ -1,7 +1,9 @@
 """The exercises of the chapters as a bank of questions: by topic and difficulty, solutions apart.
 
     python -m course bank FOLDER
+    python -m course exam FOLDER --minutes 90 --from foundations pac
 
+The second draws an exam from it: `exam.md` and, apart, `exam-solutions.md`. The first
 writes `questions.md`, `solutions.md`, and `moodle.xml` with both: as the documentation of Moodle's
 XML format asks, a first line `<?xml`, a dummy question of the type `category` before those of each
 topic, a name and a text in every question, HTML in CDATA. They are essays: the hint is what
@@ -10,19 +12,23 @@ everybody reads afterwards, the solution what graders read.
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import nbformat
+import numpy as np
 
-from course.checkout import LINK, ROLE, published, read, words
+from course.checkout import LINK, ROLE, Refused, published, read, table, words
 from course.sheets import handed_out, linked, to_page
 
 BOX = re.compile(r"^(:{4,})\{exercise\} (.+)\n:label: (\S+)\n((?:.|\n)*?)^\1$", re.M)
 FOLDED = re.compile(r"^:::\{dropdown\} (Hint|Solution)\n((?:.|\n)*?)^:::$", re.M)
 DIFFICULTY = {"Warm-up": 1, "Break it": 2, "Derivation": 2, "Extension": 3}  # by how a box begins
+MINUTES = {"Warm-up": 8, "Break it": 12, "Derivation": 15, "Extension": 20}  # our estimates
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,13 @@ class Question:
     text: str
     hint: str
     solution: str
+    name: str = ""  # of the page
+    kind: str = ""
+
+    @property
+    def minutes(self) -> int:
+        """What we think that it takes; nobody has timed a class."""
+        return MINUTES[self.kind]
 
 
 def questions() -> list[Question]:
@@ -60,7 +73,16 @@ def _question(name: str, part: str, page: str, match: re.Match[str]) -> Question
     kind = next((kind for kind in DIFFICULTY if title.startswith(kind)), "Derivation")
     text = FOLDED.sub("", alone).strip()
     return Question(
-        part, page, label, title, DIFFICULTY[kind], text, folded["Hint"], folded["Solution"]
+        part,
+        page,
+        label,
+        title,
+        DIFFICULTY[kind],
+        text,
+        folded["Hint"],
+        folded["Solution"],
+        name,
+        kind,
     )
 
 
@@ -78,6 +100,61 @@ def write(folder: Path) -> int:
     ):
         (folder / name).write_text(content, encoding="utf-8")
     print(f"{len(bank)} questions in {folder}: questions.md, solutions.md, moodle.xml")
+    return 0
+
+
+def listing() -> str:
+    """The questions of each chapter for the page of the book, with kind and minutes."""
+    bank, parts = questions(), []
+    kinds = ", ".join(f"{sum(one.kind == kind for one in bank)} *{kind}*" for kind in MINUTES)
+    parts.append(
+        f"{len(bank)} questions, {sum(one.minutes for one in bank)} minutes by our estimates: "
+        f"{kinds}.\n"
+    )
+    for part, own in groupby(bank, lambda one: one.part):
+        parts.append(f"## {part}\n")
+        for name, some in groupby(own, lambda one: one.name):
+            rows = [[one.title, one.kind, str(one.minutes)] for one in some]
+            minutes = sum(int(row[2]) for row in rows)
+            parts.append(f"{{doc}}`/book/{name}`: {len(rows)} questions, {minutes} minutes.\n")
+            listed = table(["question", "kind", "minutes"], rows)
+            parts.append(f":::{{dropdown}} The questions\n{listed}:::\n")
+    return "\n".join(parts)
+
+
+def exam(folder: Path, minutes: int, topics: list[str], seed: int) -> int:
+    """Write an exam and, apart, its solutions; returns the exit code.
+
+    Questions are drawn topic by topic in turn, of the kind that there is least of so far, until
+    none is left that fits into the time. A minute is a point.
+    """
+    bank = questions()
+    known = {name: [q for q in bank if f"{q.name}/".startswith(f"{name}/")] for name in topics}
+    if unknown := [name for name in topics if not known[name]]:
+        raise Refused(f"there are no questions on {', '.join(unknown)}")
+    if minutes < min(MINUTES.values()):
+        raise Refused(f"an exam takes {min(MINUTES.values())} minutes or more; got {minutes}")
+    rng = np.random.default_rng(seed)
+    pool = [q for name in topics for q in known[name]] if topics else bank
+    pool = [pool[k] for k in rng.permutation(len(pool))]
+    chosen: list[Question] = []
+    while fits := [q for q in pool if q.minutes <= minutes - sum(one.minutes for one in chosen)]:
+        pages, kinds = Counter(q.name for q in chosen), Counter(q.kind for q in chosen)
+        best = min(fits, key=lambda q: (pages[q.name], kinds[q.kind]))
+        chosen.append(best)
+        pool.remove(best)
+    chosen.sort(key=lambda one: one.minutes)
+    folder.mkdir(parents=True, exist_ok=True)
+    time = sum(one.minutes for one in chosen)
+    for name, title, solved in (("exam", "Exam", False), ("exam-solutions", "Solutions", True)):
+        parts = [f"# {title}\n\n{time} points, {minutes} minutes."]
+        for number, one in enumerate(chosen, start=1):
+            about = one.title.partition(": ")[2] or one.title
+            head = f"## {number}. {about[:1].upper()}{about[1:]} ({one.minutes} points)"
+            body = one.solution if solved else one.text
+            parts.append(f"{head}\n\n*{one.part}: {one.page}*\n\n{body}")
+        (folder / f"{name}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"{len(chosen)} questions, {time} minutes, in {folder}: exam.md, exam-solutions.md")
     return 0
 
 

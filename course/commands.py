@@ -21,7 +21,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from course import bank, handout, marking, rosters, settings, sheets, steps
+from course import bank, handout, marking, orphans, rosters, sealed, settings, sheets, steps
 from course.autograder import autograder
 from course.checkout import Refused
 from course.collect import PATTERNS, collect
@@ -57,8 +57,12 @@ def add(commands: Any) -> None:
                       help=f"who wrote a file: {known}, or a regular expression with a group "
                       "(?P<student>...)")  # fmt: skip
     made.add_argument("--again", action="store_true", help="also what is graded already")
-    made.add_argument("--seconds", type=float, default=20.0, help="limit for a part")
+    made.add_argument("--seconds", type=float, default=20.0, help="limit for a call, and a cell")
     made.add_argument("--minutes", type=float, default=10.0, help="nbgrader's for a submission")
+    made = command(
+        "sealed", "print how to grade without a network", "folder", "assignment", "submissions"
+    )
+    made.add_argument("--from", dest="pattern", default="plain", metavar="PATTERN")
     made = command("export", "write the marks for a platform", "folder", "assignment")
     made.add_argument("--for", dest="system", default="plain", choices=("plain", *rosters.SYSTEMS))
     made.add_argument("--roster", type=Path, metavar="CSV", help="the platform's own export")
@@ -66,6 +70,11 @@ def add(commands: Any) -> None:
     made.add_argument("--by", default="", help="the column that knows the students")
     command("gradescope", "pack an autograder for Gradescope", "folder", "assignment", "out")
     command("bank", "write the exercises of the chapters, and apart their solutions", "folder")
+    made = command("exam", "draw an exam from that bank, and apart its solutions", "folder")
+    made.add_argument("--minutes", type=int, default=90)
+    made.add_argument("--from", dest="parts", nargs="*", default=[], metavar="PART",
+                      help="parts or pages, such as foundations or pac/noise")  # fmt: skip
+    made.add_argument("--seed", type=int, default=0, help="draws other questions")
     command("sheets", "make the student versions of the book's exercises").add_argument(
         "--check", action="store_true", help="write nothing; fail when one is out of date"
     )
@@ -73,6 +82,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Do what was asked for; returns the exit code."""
+    orphans.leave_when_asked()
     try:
         return _run(given)
     except (Refused, OSError, zipfile.BadZipFile) as problem:
@@ -86,7 +96,13 @@ def _run(given: argparse.Namespace) -> int:
         return sheets.write(check=given.check)
     if command == "bank":
         return bank.write(given.folder)
+    if command == "exam":
+        return bank.exam(given.folder, given.minutes, given.parts, given.seed)
     name, folder = getattr(given, "assignment", ""), given.folder.resolve()
+    if command == "sealed":
+        split(name)
+        print(sealed.ways(folder, name, given.submissions.resolve(), given.pattern))
+        return 0
     names = getattr(given, "assignments", [name])
     for one in names:
         split(one)

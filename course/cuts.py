@@ -11,6 +11,7 @@ import re
 
 from nbformat import NotebookNode, v4
 
+from course.arguments import PREFIX, argued, with_arguments
 from course.checkout import Refused
 from course.settings import Course
 from course.sheets import finds, plain
@@ -71,13 +72,15 @@ def questions(name: str, course: Course) -> list[Exercise]:
     parts = sheets(stem, course.minutes) if number else [exercises_of(stem, plain(stem))]
     if number > len(parts):
         raise Refused(f"{stem} has {len(parts)} sheets; got {name}")
-    return parts[max(number - 1, 0)]
+    wanted = parts[max(number - 1, 0)]
+    return argued(wanted) if course.arguments else wanted
 
 
 def source(name: str, course: Course) -> NotebookNode:
     """The solved notebook of an assignment or a sheet, with the prompts and dates of a course."""
     (stem, number), notebook = split(name), plain(split(name)[0])
     wanted = questions(name, course)
+    own = [one for one in wanted if not one.name.startswith(PREFIX)]
     if number:
         title = notebook.cells[0].source.partition("\n")[0].lstrip("# ")
         top = TOP.format(
@@ -90,8 +93,9 @@ def source(name: str, course: Course) -> NotebookNode:
         first = next(k for k, cell in enumerate(notebook.cells) if EXERCISE.search(cell.source))
         given = [v4.new_markdown_cell(top, id=notebook.cells[0].id), *notebook.cells[1:first]]
         tail = [cell for cell in notebook.cells if cell.id in LAST]
-        notebook.cells = given + [cell for one in wanted for cell in _cells(notebook, one)] + tail
+        notebook.cells = given + [cell for one in own for cell in _cells(notebook, one)] + tail
         notebook = finds(notebook, name, [one.name for one in wanted if one.kind])
+    notebook = with_arguments(notebook, wanted)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = _own_prompt(cell.source, course)

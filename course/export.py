@@ -1,7 +1,6 @@
 """The table of marks of an assignment, in the columns of the system that takes it."""
 
 import json
-import re
 import zipfile
 from pathlib import Path
 
@@ -47,7 +46,8 @@ def _said(folder: Path, student: str, name: str) -> dict[str, str]:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             words = "".join("".join(one.get("text", "")) for one in cell.get("outputs", [])).strip()
             role = cell["metadata"].get("nbgrader", {})
-            said[role.get("grade_id")] = "" if words == HOLD else words.replace("\n-", "; -")
+            lines = [line for line in words.split("\n") if not line.startswith("    ")]  # no calls
+            said[role.get("grade_id")] = "" if words == HOLD else "; ".join(lines)
     return said
 
 
@@ -122,14 +122,18 @@ def export(
 def _zip(course: Course, name: str, place: Path) -> int:
     """Pages of feedback under the names that a platform gave to what was handed in.
 
-    Both know a student by the first part of the path: Canvas by name_number_number_ of the file,
-    Moodle by name_number_assignsubmission_file of the folder.
+    Where those names do not tell students apart, each page begins with the student's. Both know
+    a student by the first part of the path: Canvas by name_number_number_ of the file, Moodle by
+    name_number_assignsubmission_file of the folder.
     """
-    count = 0
+    pages = [
+        (page, student, path, file)
+        for student, path, file in paths(course.folder / "collected" / name)
+        if (page := path_of(course.folder, "feedback", student, name, "html")).is_file()
+    ]
+    folders = [path.removesuffix(file) for _, _, path, file in pages]
+    named = len(set(folders)) == len(folders) and all(folders)  # what stands before tells students
     with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
-        for student, path, file in paths(course.folder / "collected" / name):
-            page = path_of(course.folder, "feedback", student, name, "html")
-            if page.is_file():
-                archive.write(page, re.sub(rf"{re.escape(file)}$", "feedback.html", path))
-                count += 1
-    return count
+        for (page, student, _, _), folder in zip(pages, folders, strict=True):
+            archive.write(page, f"{folder}{'' if named else f'{student}_'}feedback.html")
+    return len(pages)

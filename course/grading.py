@@ -5,6 +5,7 @@ and the marks stay here: a function is called with plain data and answers with p
 sandbox.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,15 +17,23 @@ import pandas as pd
 from course.hidden import assignment
 from course.submission import Lost, Submission
 from pdpbook.pages.exercises.notebook import code_of
-from pdpbook.pages.exercises.properties import Exercise, Property, seed_of
+from pdpbook.pages.exercises.properties import NOT_WRITTEN, Exercise, Property, seed_of
 
 __all__ = ["POINTS", "grade", "points", "shares"]
 
 #: points for all visible properties of an exercise together, and for all hidden ones
 POINTS = {"visible": 1, "hidden": 3}
+HALF = 10 * sum(POINTS.values()) // 2  # tenths that a broken promise costs at least
 WAITS = "waits for marks by hand"
 HOLD = "all properties hold"
 FIRST = "hidden properties count once all visible ones hold"
+PROMISE = "the promise: "  # before the sentence of a property that is one
+BROKEN = "a broken promise leaves half of the points at most"
+REST = "not tried after a call without an answer"
+ENDED = "not tried: two functions before it gave no answer"
+SILENT = 2  # functions without an answer that end a notebook
+SHOWN = 3  # calls that are shown of a property that fails
+SHOWING = 5.0  # seconds in which they are looked for
 
 
 def grade(
@@ -41,14 +50,17 @@ def grade(
     seed : int, optional
         As in `check`.
     seconds : float, default 20
-        Limit for each cell, and for the calls of each property.
+        Limit for each cell, and for each call of a function; all calls of a property have five
+        times as long.
 
     Returns
     -------
     DataFrame
         A row for each part of each exercise, and for each question by hand: ``exercise``,
-        ``part``, ``points``, ``out_of`` and ``message``, which names what was lost and is empty
-        when all points were earned.
+        ``part``, ``points``, ``out_of``; ``message``, which names what was lost and is empty
+        when all points were earned; and ``shown``, for each thing that it names the calls that
+        fail, as `check` shows them. ``attrs["problem"]`` is why nothing can be graded: whoever
+        handed that in has no score.
 
     Raises
     ------
@@ -61,12 +73,10 @@ def grade(
     if not 0 < seconds < math.inf:
         raise ValueError(f"seconds must be finite and above 0; got {seconds}")
     cells, problem = code_of(notebook)
+    if not problem and not any(name in cell for cell in cells for name in wanted.exercises):
+        problem = f"it holds none of the functions of {name}; is it another assignment?"
     rows: list[tuple[Any, ...]] = []
     with Submission(cells, list(wanted.exercises), seconds) as submission:
-        if not problem and not submission.found:
-            problem = f"it holds none of the functions of {name}; is it another assignment?"
-            if submission.faults:
-                problem += f" {_raised(cells, submission.faults)}"
         for exercise in wanted.exercises.values():
             missing = ""
             if exercise.name not in submission.found:
@@ -74,8 +84,11 @@ def grade(
                 missing = problem or f"there is no function {exercise.name}"
                 missing += f": {_raised(cells, own)}" if own and not problem else ""
             rows += _marks(exercise, submission, seed, missing)
-    rows += [(question, "by hand", 0.0, worth, WAITS) for question, worth in wanted.by_hand.items()]
-    return pd.DataFrame(rows, columns=["exercise", "part", "points", "out_of", "message"])
+    rows += [(one, "by hand", 0.0, worth, WAITS, "[]") for one, worth in wanted.by_hand.items()]
+    columns = ["exercise", "part", "points", "out_of", "message", "shown"]
+    table = pd.DataFrame(rows, columns=columns)
+    table.attrs["problem"] = problem
+    return table
 
 
 def _raised(cells: list[str], faults: dict[int, str]) -> str:
@@ -84,24 +97,41 @@ def _raised(cells: list[str], faults: dict[int, str]) -> str:
 
 def _marks(
     exercise: Exercise, submission: Submission, seed: int, missing: str
-) -> Iterator[tuple[str, str, float, int, str]]:
-    """A row for each part. A second property that gets no answer is the last that is tried."""
-    silent = 0
+) -> Iterator[tuple[str, str, float, int, str, str]]:
+    """A row for each part. A property without an answer is the last that is tried."""
+    silent, calls = "", dict[str, str]()
+    if not missing and submission.silent >= SILENT:
+        missing = ENDED
 
     def fault(one: Property) -> str:
         nonlocal silent
-        if missing or silent > 1:
-            return missing or f"{one.sentence}; not tried after two without an answer"
+        if missing or silent:
+            return missing or silent
         try:
-            return one.fault(submission.function(exercise.name), seed)
+            words = one.fault(submission.function(exercise.name), seed)
         except Lost as lost:
-            silent += 1
+            silent = REST
+            submission.silent += 1
             return f"{one.sentence}; {lost}"
+        if words and words != NOT_WRITTEN:
+            calls[words] = _calls(one, submission, exercise.name, seed)
+        return words
 
     for (part, worth), lost in zip(POINTS.items(), _lost(exercise, fault), strict=True):
         earned = (10 * worth - sum(lost.values())) / 10
-        words = missing or _message(lost)  # of a student, too: perhaps no text of any encoding
-        yield exercise.name, part, earned, worth, words.encode(errors="replace").decode()
+        words = missing or _message(lost)
+        shown = json.dumps([calls.get(one.removeprefix(PROMISE), "") for one in lost])
+        # words of a student, too: perhaps no text of any encoding
+        yield exercise.name, part, earned, worth, words.encode(errors="replace").decode(), shown
+
+
+def _calls(one: Property, submission: Submission, name: str, seed: int) -> str:
+    """The calls that a property fails by, as students' own `check` shows them, if it is quick."""
+    try:
+        function = submission.function(name, SHOWING)
+        return one.fault(function, seed, name, SHOWN).partition("\n")[2]
+    except Lost:
+        return ""
 
 
 def shares(worth: int, properties: list[Property]) -> list[int]:
@@ -111,16 +141,24 @@ def shares(worth: int, properties: list[Property]) -> list[int]:
 
 
 def _lost(exercise: Exercise, fault: Callable[[Property], str]) -> Iterator[dict[str, int]]:
-    """Tenths of points that are lost, by what is wrong: of the visible part, then of the hidden."""
+    """Tenths of points that are lost, by what is wrong: of the visible part, then of the hidden.
+
+    Promises come first. Whoever breaks one keeps half of the points of all parts at most.
+    """
     lost: dict[str, int] = {}
     for part, worth in POINTS.items():
         if lost:
             yield {FIRST: 10 * worth}
             return
-        lost, properties = {}, getattr(exercise, part)
+        lost, properties, least = {}, getattr(exercise, part), 0
         for one, share in zip(properties, shares(worth, properties), strict=True):
             if words := fault(one):
+                least = HALF if one.promise else least
+                words = PROMISE * (one.promise and words.startswith(one.sentence)) + words
                 lost[words] = lost.get(words, 0) + share
+        lost = dict(sorted(lost.items(), key=lambda item: not item[0].startswith(PROMISE)))
+        if (more := least - sum(lost.values())) > 0:
+            lost[BROKEN] = more
         yield lost
 
 

@@ -15,6 +15,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode, v4
 
+from course import bank
 from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
 from pdpbook.pages.exercises import ASSIGNMENTS
@@ -35,6 +36,8 @@ def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
         "syllabi": lambda: _syllabi(teaching, chapters, exercises),
         "exercises": lambda: _table(teaching, chapters, exercises),
         "versions": _versions,
+        "bank": bank.listing,
+        "term": lambda: _term(teaching, chapters, exercises),
         "cards": lambda: _cards(teaching, chapters, exercises),
         "slides": lambda: "".join(f"- {_slides(n, chapters[n].title)}\n" for n in _planned()),
     }
@@ -79,6 +82,27 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
         if many:
             parts.append("::::\n")
     return "\n".join(parts)
+
+
+def _term(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exercise]) -> str:
+    """A week a row: what to read, assign and ask, and which notes go on."""
+    named = {one.name: one for one in exercises}
+    rows = []
+    for number, week in enumerate(teaching["term"], start=1):
+        minutes = sum(chapters[name].minutes for name in week["read"])
+        minutes += sum(named[name].minutes for name in week["assign"])
+        rows.append(
+            [
+                f"{number}. {week['topic']}",
+                ", ".join(_doc(name) for name in week["read"]),
+                ", ".join(_link(named[name]) for name in week["assign"]) or "-",
+                str(minutes),
+                teaching["cards"][week["read"][-1]]["discuss"][0],
+                week["stops"],
+            ]
+        )
+    head = ["week", "read", "assign", "minutes", "ask", "where it stops, who goes on"]
+    return str(table(head, rows))
 
 
 def _room(parts: list[dict[str, Any]]) -> str:

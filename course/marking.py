@@ -2,19 +2,24 @@
 
 import hashlib
 import html
-import re
+import json
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from course import byhand
+from course.arguments import PREFIX, marked
 from course.checkout import Refused
 from course.coursework import handed_in, path_of, progress, report
 from course.cuts import questions, split
 from course.grading import grade
+from course.results import lost
 from course.settings import Course
 
-DETAILS = ["student", "exercise", "part", "points", "out_of", "message", "digest"]
+DETAILS = ["student", "exercise", "part", "points", "out_of", "message", "shown", "digest"]
+RULES = "promises"  # marks by other rules are given anew
 BY_HAND = ["student", "exercise", "points", "out_of"]
 PAGE = """\
 <!doctype html>
@@ -22,6 +27,7 @@ PAGE = """\
 <meta name="viewport" content="width=device-width">
 <style>body {{ font: 1rem/1.5 sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }}
 ul {{ margin: 0; padding-left: 1rem }}
+pre {{ overflow-x: auto; max-width: 40rem; background: #f4f4f4; padding: .25rem .5rem }}
 td, th {{ text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0 }}</style>
 <h1>{title}</h1>
 <p>{total}</p>
@@ -41,13 +47,17 @@ def mark(course: Course, name: str, seconds: float, again: bool) -> None:
     for student in progress(students, "grade"):
         try:
             (file,) = (folder / "collected" / name / student).glob("[!.]*")
-            digest = hashlib.sha256(file.read_bytes() + f"{course.seed}".encode()).hexdigest()[:16]
+            known = file.read_bytes() + f"{course.seed} {RULES}".encode()
+            digest = hashlib.sha256(known).hexdigest()[:16]
             if not again and set(old.digest[old.student == student]) == {digest}:
                 continue
             old = old[old.student != student]
             table = grade(file, split(name)[0], seed=course.seed, seconds=seconds)
+            if problem := table.attrs["problem"]:
+                raise Refused(problem)
         except Exception as error:  # it costs nobody else
-            words = f"not graded: {type(error).__name__}: {error}"[:300]
+            kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+            words = f"not graded: {kind}{error}"[:300]
             remarks[student].append(words.encode(errors="replace").decode())
             continue
         table = table[table.exercise.isin(tested)].assign(student=student, digest=digest)
@@ -55,6 +65,7 @@ def mark(course: Course, name: str, seconds: float, again: bool) -> None:
         _write(old, path)
     _write(old[old.student.isin(students)], path)
     _write(by_hand, path.with_name(f"{name}-by-hand.csv"))
+    byhand.write(folder, name, by_hand)
     report(folder, name, "grade", remarks)
 
 
@@ -69,7 +80,11 @@ def graded(course: Course, name: str) -> list[str]:
 def rows(course: Course, name: str) -> pd.DataFrame:
     """A row for each part of each student; `waiting` is what nobody has graded by hand yet."""
     details = _read(course.folder / "marks" / f"{name}-details.csv", DETAILS)
-    hand = _by_hand(course, name).assign(part="by hand", message="")
+    hand = _by_hand(course, name).assign(part="by hand", message="", shown="[]")
+    for at, row in hand.iterrows():
+        if row.exercise.startswith(PREFIX) and row.points:
+            points, lacking = marked(row.student, row.exercise, row.points)
+            hand.loc[at, ["points", "message"]] = f"{points:g}", lacking
     table = pd.concat([details, hand])
     table["waiting"] = table.points == ""
     for column in ("points", "out_of"):
@@ -80,7 +95,7 @@ def rows(course: Course, name: str) -> pd.DataFrame:
 
 
 def feedback(course: Course, name: str, table: pd.DataFrame, totals: pd.DataFrame) -> None:
-    """The page that each student may read: what was earned, and which property does not hold."""
+    """The page that each student may read: what was earned, and by which calls what was lost."""
     for row in totals.to_dict("records"):
         if row["score"] == "":  # who could not be graded
             path_of(course.folder, "feedback", row["student"], name, "html").unlink(missing_ok=True)
@@ -101,13 +116,16 @@ def feedback(course: Course, name: str, table: pd.DataFrame, totals: pd.DataFram
 def _line(one: Any) -> str:
     """A row of a page of feedback, with a property that does not hold in each line."""
     points = "waiting" if one.waiting else f"{one.points:g} of {one.out_of:g}"
-    lost = re.split(r"; (?=-[\d.]+: )", one.message) if one.message else []
-    message = "".join(f"<li>{html.escape(part)}</li>" for part in lost)
+    parts = zip_longest(lost(one.message), json.loads(one.shown), fillvalue="")
+    message = "".join(
+        f"<li>{html.escape(part)}{f'<pre>{html.escape(calls)}</pre>' * bool(calls)}</li>"
+        for part, calls in parts
+    )
     cells = (
         one.exercise.replace("_", "_<wbr>"),
         one.part,
         points,
-        f"<ul>{message}</ul>" * bool(lost),
+        f"<ul>{message}</ul>" * bool(message),
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 

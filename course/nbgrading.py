@@ -15,7 +15,9 @@ from typing import Any
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from course import orphans
 from course.grading import HOLD, grade
+from course.results import told
 from pdpbook.pages.exercises import ASSIGNMENTS
 
 SECONDS = "PDPBOOK_EXERCISE_SECONDS"  # set in the settings of a course
@@ -37,7 +39,7 @@ class Marks(NbGraderPreprocessor):  # type: ignore[misc]
         for cell in notebook.cells:
             role = cell.metadata.get("nbgrader", {})
             if row := rows.get(role.get("grade_id")):
-                said = "\n-".join(row.message.split("; -")) or HOLD
+                said = told(row.message, row.shown) or HOLD
                 points = f"{row.points * role['points'] / row.out_of:g}"
                 value = new_output("execute_result", {"text/plain": points})
                 cell.outputs = [new_output("stream", text=f"{said}\n"), value]
@@ -46,6 +48,7 @@ class Marks(NbGraderPreprocessor):  # type: ignore[misc]
 
 def main() -> None:
     """Answer task after task; what nbgrader and kernels print goes to standard error."""
+    orphans.follow()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     from nbgrader.apps import NbGraderAPI

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+FOLLOW = 1  # PR_SET_PDEATHSIG
 PATIENCE = 10.0  # seconds that ended processes may take to go
 Children = set[tuple[int, str]]
 
@@ -23,6 +24,23 @@ def adopt() -> Children:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     return _children()
+
+
+def follow() -> None:
+    """Let this process be ended when the one that started it ends, however that comes about."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(FOLLOW, signal.SIGKILL, 0, 0, 0)
+
+
+def leave_when_asked() -> None:
+    """Let a request to end, of a terminal that closes, too, end what was started on the way out."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, leave)
 
 
 def end(spared: Children) -> None:

@@ -82,7 +82,7 @@ def _canvas(roster: pd.DataFrame, title: str) -> tuple[pd.DataFrame, str]:
     people = is_pp | (table.ID != "") | (table.Student != "")
     table = table[people & ~table.Student.str.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*")]
     if not is_pp.any():
-        first = pd.DataFrame([{"Student": "Points Possible"}], columns=table.columns).fillna("")
+        first = pd.DataFrame([dict.fromkeys(table, "") | {"Student": "Points Possible"}])
         table = pd.concat([first, table])
     return table.reset_index(drop=True), column
 
@@ -119,11 +119,18 @@ def _places(
     if by and by not in identity:
         raise Refused(f"--by takes one of {', '.join(identity)}; got {by!r}")
     found: dict[str, dict[str, int]] = {}
+    twice = set[str]()
     for name in [by] if by else identity:
         keys = table[name].str.removeprefix("Participant ").map(plain_name).str.casefold()
         places = {key: at for at, key in keys[~keys.duplicated(keep=False)].items()}
         found[name] = {s: places[s.casefold()] for s in students if s.casefold() in places}
+        twice |= {s for s in students if s.casefold() in set(keys[keys.duplicated()])}
     best = max(found.values(), key=len)
+    if doubtful := sorted(twice - best.keys()):
+        raise Refused(
+            f"{' and '.join(doubtful)} stands twice in the list of the platform; choose a column "
+            "that tells them apart: --by"
+        )
     rivals = [n for n, one in found.items() if len(one) == len(best) and one != best]
     if best and rivals:
         first = next(n for n, one in found.items() if one is best)

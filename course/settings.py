@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course.arguments import argued
 from course.checkout import Refused
 from course.sheets import plain
 from course.teaching import exercises_of
@@ -23,6 +24,7 @@ PLAIN = """\
 # Yours: `python -m course` reads this file, and no update of the book touches it.
 seed = {seed}  # what the hidden properties draw; keep it from students
 minutes = 60  # a sheet is a part of an assignment with about so many stated minutes
+# arguments = true  # after each core function two sentences by hand: why does it cost that?
 
 [points]  # what an exercise counts, where it is not what its page says
 # truth_probability = 2
@@ -42,7 +44,7 @@ PROMPTS = """\
 A file NAME.md here takes the place of the prompt of the exercise NAME, from below its line in bold
 to above its hint, in all that you hand out.
 """
-KINDS = {"seed": int, "minutes": int, "points": dict, "due": dict}
+KINDS = {"seed": int, "minutes": int, "arguments": bool, "points": dict, "due": dict}
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Course:
     folder: Path = Path()
     seed: int = 0
     minutes: int = 60
+    arguments: bool = False
     points: dict[str, Any] = field(default_factory=dict)
     due: dict[str, Any] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
@@ -108,5 +111,6 @@ def _unknown(course: Course) -> str:
         if not isinstance(due, str):
             return f"due of {name} must be text; got {due!r}"
     if used := {*course.points, *course.prompts}:
-        used -= {one.name for name in ASSIGNMENTS for one in exercises_of(name, plain(name))}
+        asked = [one for name in ASSIGNMENTS for one in exercises_of(name, plain(name))]
+        used -= {one.name for one in (argued(asked) if course.arguments else asked)}
     return f"there is no exercise {min(used)}" if used else ""

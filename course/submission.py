@@ -6,6 +6,7 @@ that only the first start is slow.
 
 import contextlib
 import itertools
+import math
 import multiprocessing
 import multiprocessing.forkserver
 import os
@@ -27,14 +28,20 @@ from course.hidden import WATCHED
 from course.plain import decode, hand, hear, raised
 
 START = 60.0  # seconds that a process may take to import the package
-GRACE = 5.0  # seconds that a cell may take to stop after its limit
+GRACE = 1.0  # seconds that a cell may take to stop after its limit, or a process to go
 RESTARTS = 20  # cells of a notebook that may end its process
+CALLS = 5  # times the limit of a call that all calls of a property may take: machines are busy
+SILENT = 2  # cells without an answer that end a notebook
 NUMBERS = itertools.count()
 LIBRARIES = ["course.worker", "matplotlib.pyplot", "pandas", "scipy.stats", "IPython"]
 
 
 class Lost(BaseException):
     """A process gave no answer; no property catches this."""
+
+
+class Late(Lost):
+    """It gave none within its limit."""
 
 
 class Submission:
@@ -47,7 +54,7 @@ class Submission:
     names : list of str
         The functions that are wanted.
     seconds : float
-        Limit for each cell, and for the calls of each property together.
+        Limit for each cell, and for each call of a function.
     """
 
     def __init__(self, cells: list[str], names: list[str], seconds: float):
@@ -60,6 +67,7 @@ class Submission:
         self._left = seconds
         self.found: dict[str, int] = {}  #: cells of the functions that there are
         self.faults: dict[int, str] = {}  #: what cells raised
+        self.silent = 0  #: functions that gave no answer
 
     def __enter__(self) -> "Submission":
         self._start()
@@ -68,9 +76,9 @@ class Submission:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str, seconds: float = math.inf) -> Callable[..., Any]:
         """A function of the notebook, with a new limit for its calls."""
-        self._left, self._held = self._seconds, {}
+        self._left, self._held = min(seconds, CALLS * self._seconds), {}
 
         return lambda *given: self._call(name, given)
 
@@ -90,7 +98,7 @@ class Submission:
         self._hand((name, plain, kept))
         while True:
             with self._no_nonsense():
-                head, arrays = self._hear()
+                head, arrays = self._hear(self._seconds)
                 if len(head) == 1:
                     _, number, arguments = head[0]
                     function, arguments = given[number], list(decode(arguments, arrays))
@@ -134,25 +142,27 @@ class Submission:
 
     def _hand(self, value: Any) -> None:
         """Send something to the process."""
-        self._line.settimeout(max(self._left, GRACE))
+        self._line.settimeout(max(min(self._left, self._seconds), GRACE))
         try:
             hand(self._line, value)
         except OSError:
             raise self._lost(f"its process took no call, exit code {self._code()}") from None
 
-    def _hear(self) -> tuple[Any, list[bytes]]:
-        """The next words of the process, waited for no longer than is left."""
+    def _hear(self, most: float = math.inf) -> tuple[Any, list[bytes]]:
+        """The next words of the process, waited for no longer than is left, nor than `most`."""
         start = time.monotonic()
-        end = start + self._left
+        limit = min(self._left, most)
         try:
-            return hear(partial(self._read, end))
+            return hear(partial(self._read, start + limit))
         except TimeoutError:
-            raise self._lost(f"no answer within {self._seconds:g} seconds") from None
+            self._end()
+            whole = self._seconds if limit == most or most == math.inf else CALLS * self._seconds
+            raise Late(f"no answer within {whole:g} seconds") from None
         except (EOFError, OSError):
             code = self._code()
             raise self._lost(f"its process ended without an answer, exit code {code}") from None
         finally:
-            self._left = end - time.monotonic()
+            self._left -= time.monotonic() - start
 
     def _code(self) -> int | None:
         """The exit code of a process that says no more."""
@@ -188,6 +198,7 @@ class Submission:
 
     def _start(self) -> None:
         """Run the notebook; a cell that ends its process or cannot be interrupted is left out."""
+        late = 0
         while True:
             self._open()
             at, self._left = -1, START
@@ -202,7 +213,9 @@ class Submission:
                     self.faults |= {self._cell(cell): str(fault)[:200] for cell, fault in faults}
                 return
             except Lost as lost:
-                if at < 0 or len(self._skip) == RESTARTS:  # not a cell's doing, or too many
+                late += isinstance(lost, Late)
+                # not a cell's doing, or too many
+                if at < 0 or late == SILENT or len(self._skip) == RESTARTS:
                     self.found, self.faults = {}, {max(at, 0): str(lost)}
                     return
                 self._skip.append(at)

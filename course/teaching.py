@@ -132,7 +132,31 @@ def faults(
     for syllabus in teaching["syllabi"]:
         lines = _syllabus_faults(syllabus, teaching["cards"], chapters, exercises)
         wrong += [f"{syllabus['name']}: {line}" for line in lines]
-    return wrong
+    return wrong + [f"term: {line}" for line in _term_faults(teaching, chapters, exercises)]
+
+
+def _term_faults(
+    teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exercise]
+) -> list[str]:
+    """Weeks that name what there is not, give an exercise too early, or anything twice."""
+    wrong: list[str] = []
+    trained = {one.name: one.chapters for one in exercises}
+    read: list[str] = []
+    given: list[str] = []
+    for week in teaching.get("term", []):
+        if set(week) != {"topic", "read", "assign", "stops"} or not week["read"]:
+            wrong.append(f"{week.get('topic')}: must have topic, read, assign, stops")
+            continue
+        read += week["read"]
+        given += week["assign"]
+        wrong += [f"there is no page {name}" for name in week["read"] if name not in chapters]
+        for name in week["assign"]:
+            if name not in trained:
+                wrong.append(f"there is no exercise {name}")
+            elif missing := set(trained[name]) - set(read):
+                wrong.append(f"{name} is given before {', '.join(sorted(missing))} is read")
+    twice = [name for names in (read, given) for name in names if names.count(name) > 1]
+    return wrong + [f"{name} stands twice" for name in dict.fromkeys(twice)]
 
 
 def _card_faults(card: dict[str, Any], page: Chapter, names: list[str]) -> list[str]:

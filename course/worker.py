@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from course import orphans
 from course.plain import encode, say, take
 from pdpbook.pages.exercises.notebook import run
 
@@ -27,6 +28,7 @@ def work(line: socket.socket, folder: str, cells: list[str], task: dict[str, Any
     """Run the cells, say what was found, and answer calls until the line ends."""
     if sys.platform != "win32":
         os.setsid()
+        orphans.follow()  # the server of forks, which ends with the command
     _close_the_door(line.fileno())
     os.chdir(folder)
     sys.path.insert(0, folder)

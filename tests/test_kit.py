@@ -169,7 +169,7 @@ def test_a_course_draws_its_own_seed_and_keeps_it(tmp_path):
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("sed = 1", "takes seed, minutes, points, due; got sed = 1"),
+        ("sed = 1", "takes seed, minutes, arguments, points, due; got sed = 1"),
         ("seed = true", "takes seed"),
         ("seed = -1", "seed must be at least 0"),
         ("minutes = 0", "minutes above 0"),
@@ -333,21 +333,25 @@ def table(path):
 def test_a_sheet_is_graded_by_its_own_exercises_and_points(marked):
     marks = table(marked / "marks" / f"{SHEET}.csv").set_index("student")
     assert set(marks.max_score) == {"10"}
-    assert marks.score.to_dict() == {"101": "10", "102": "9.25", "103": "6", "104": "0"}
+    assert marks.score.to_dict() == {"101": "10", "102": "9", "103": "6", "104": ""}
     assert marks.feedback["101"] == ""
-    assert "truth_probability, hidden: -0.75: " in marks.feedback["102"]  # of 1.5, not of 3
+    assert "truth_probability, hidden: -0.75: the promise: " in marks.feedback["102"]  # of 1.5
     assert "within 4 seconds" in marks.feedback["103"]
-    assert "not a Jupyter notebook" in marks.feedback["104"]
-    assert set(marks.by_hand) == {"0"}
+    assert marks.feedback["104"] == ""
+    assert "not a Jupyter notebook" in marks.remarks["104"]
+    assert marks.by_hand.to_dict() == {"101": "0", "102": "0", "103": "0", "104": ""}
 
 
-def test_everybody_has_a_page_of_feedback_without_code(marked):
-    for student in ("101", "102", "103", "104"):
+def test_everybody_has_a_page_of_feedback_with_calls_and_no_answer(marked):
+    for student in ("101", "102", "103"):
         page = (marked / "feedback" / student / SHEET / f"{SHEET}.html").read_text()
         assert f"<h1>{SHEET}: {student}</h1>" in page
         assert "def " not in page
-        assert "np." not in page
-    assert "9.25 of 10 points" in (marked / f"feedback/102/{SHEET}/{SHEET}.html").read_text()
+        assert ("<pre>" in page) is (student == "102")
+    page = (marked / f"feedback/102/{SHEET}/{SHEET}.html").read_text()
+    assert "9 of 10 points" in page
+    assert "<pre>truth_probability(" in page
+    assert "# it gave" in page
 
 
 def test_only_what_is_new_is_graded(marked, monkeypatch, tmp_path):
@@ -355,13 +359,16 @@ def test_only_what_is_new_is_graded(marked, monkeypatch, tmp_path):
 
     def counted(file, *rest, **settings):
         seen.append(file.parent.name)
-        return pd.DataFrame(columns=["exercise", "part", "points", "out_of", "message"])
+        found = pd.DataFrame(columns=["exercise", "part", "points", "out_of", "message", "shown"])
+        found.attrs["problem"] = "no notebook" if seen[-1] == "104" else ""
+        return found
 
     monkeypatch.setattr("course.marking.grade", counted)
     shutil.copytree(marked, tmp_path / "c")
     words = ["grade", tmp_path / "c", SHEET, marked.parent / "all.zip", "--from", "canvas"]
     course(*words)
-    assert seen == []
+    assert seen == ["104"]  # who has no score yet
+    seen.clear()
     toml = tmp_path / "c" / "course.toml"
     toml.write_text(toml.read_text().replace("seed = 5", "seed = 6"))
     course(*words)
@@ -381,14 +388,14 @@ def test_what_cannot_be_graded_is_named_and_stops_nobody(marked, monkeypatch, tm
     words = ["grade", tmp_path / "c", SHEET, marked.parent / "all.zip", "--from", "canvas"]
     course(*words, "--again", "--seconds", 4)
     marks = table(tmp_path / "c" / "marks" / f"{SHEET}.csv").set_index("student")
-    assert marks.score.to_dict() == {"101": "10", "102": "", "103": "6", "104": "0"}
+    assert marks.score.to_dict() == {"101": "10", "102": "", "103": "6", "104": ""}
     assert marks.remarks["102"] == "not graded: RuntimeError: no such luck ?"
     assert "102: not graded: RuntimeError" in capsys.readouterr().out
     assert not (tmp_path / "c" / "feedback" / "102" / SHEET / f"{SHEET}.html").exists()
     monkeypatch.undo()
     course(*words, "--seconds", 4)
     marks = table(tmp_path / "c" / "marks" / f"{SHEET}.csv").set_index("student")
-    assert (marks.score["102"], marks.remarks["102"]) == ("9.25", "")
+    assert (marks.score["102"], marks.remarks["102"]) == ("9", "")
 
 
 def test_two_names_that_become_one_are_refused(tmp_path, capsys):
@@ -405,7 +412,8 @@ def test_points_by_hand_are_kept_counted_and_checked(tmp_path, capsys):
     course("create", tmp_path / "c")
     (tmp_path / "in" / "ann").mkdir(parents=True)
     name, place = f"{NAME}-3", tmp_path / "in" / "ann" / "x.ipynb"
-    nbformat.write(v4.new_notebook(cells=[]), place)
+    words = v4.new_markdown_cell("An audit."), v4.new_code_cell("# no epsilon_lower_bound yet")
+    nbformat.write(v4.new_notebook(cells=words), place)
     course("grade", tmp_path / "c", name, tmp_path / "in")
     assert table(tmp_path / "c/marks" / f"{name}.csv").by_hand.tolist() == ["4"]
     by_hand = tmp_path / "c" / "marks" / f"{name}-by-hand.csv"
@@ -517,7 +525,7 @@ def test_canvas_takes_the_table(marked, tmp_path, separator):
     place = exported(marked, tmp_path, "canvas", roster)
     assert canvas_faults(place) == []
     marks = table(place).set_index("ID")[f"{SHEET.title()} (8)"].to_dict()
-    assert marks == {"": "10", "101": "10", "102": "9.25", "103": "6", "105": "7", "999": ""}
+    assert marks == {"": "10", "101": "10", "102": "9", "103": "6", "105": "7", "999": ""}
     assert "Essay (7)" not in place.read_text()
 
 
@@ -525,7 +533,7 @@ def test_a_new_assignment_in_canvas_gets_its_maximum(marked, tmp_path, capsys):
     roster = "\n".join(line.rsplit(",", 4)[0] for line in GRADEBOOK.splitlines())
     place = exported(marked, tmp_path, "canvas", roster, "--column", "Week 1")
     assert canvas_faults(place) == []
-    assert table(place)["Week 1"].tolist()[:3] == ["10", "10", "9.25"]
+    assert table(place)["Week 1"].tolist()[:3] == ["10", "10", "9"]
     said = capsys.readouterr().out
     assert "there is no column Week 1 yet" in said
     assert "104: not in the table" in said
@@ -537,7 +545,7 @@ def test_moodle_takes_the_table(marked, tmp_path, roster):
     assert moodle_faults(place) == []
     rows = table(place)
     column = "Grade" if "Grade" in rows else SHEET
-    assert rows[column].tolist()[:3] == ["10", "9.25", "6"]
+    assert rows[column].tolist()[:3] == ["10", "9", "6"]
     assert "truth_probability, hidden" in rows["Feedback comments"][1]
     if "Grade" in rows:
         assert rows["Last modified (grade)"][1] == "Monday, 3 May 2027"
@@ -608,14 +616,14 @@ def test_feedback_goes_back_under_the_names_that_platforms_know(marked, tmp_path
     exported(marked, tmp_path, "canvas", GRADEBOOK.format(title=SHEET, most="10"))
     with zipfile.ZipFile(marked / "marks" / f"{SHEET}-canvas-feedback.zip") as archive:
         names = archive.namelist()
-        assert b"9.25 of 10 points" in archive.read("doejohn_LATE_102_9102_feedback.html")
+        assert b"9 of 10 points" in archive.read("doejohn_LATE_102_9102_feedback.html")
     # Canvas: its name, the user's and the attachment's number, as in the download
     assert [re.search(r"_(\d+)_(\d+)_feedback\.html$", name)[1] for name in names] == [
-        "101", "102", "103", "104"]  # fmt: skip
+        "101", "102", "103"]  # fmt: skip
     course("create", tmp_path / "m")
     for place in ("Jane Doe_77_assignsubmission_file", "John Doe_78_assignsubmission_file_"):
         (tmp_path / "in" / place).mkdir(parents=True)
-        nbformat.write(v4.new_notebook(cells=[]), tmp_path / "in" / place / "a b.ipynb")
+        nbformat.write(solved(SHEET), tmp_path / "in" / place / "a b.ipynb")
     course("grade", tmp_path / "m", SHEET, tmp_path / "in", "--from", "moodle")
     roster = WORKSHEET.format(most="12").replace("101", "77").replace("102", "78")
     exported(tmp_path / "m", tmp_path, "moodle", roster)
@@ -742,7 +750,7 @@ def test_the_commands_of_the_page_run_as_they_stand(tmp_path):
     marks = book / "mine" / "marks"
     assert canvas_faults(marks / f"{SHEET}-canvas.csv") == []
     assert moodle_faults(marks / f"{SHEET}-moodle.csv") == []
-    assert table(marks / f"{SHEET}.csv").score.tolist() == ["12", "10.5", "8", "0"]
+    assert table(marks / f"{SHEET}.csv").score.tolist() == ["12", "10", "8", ""]
     for name in ("handout/foundations-2.ipynb", "key/foundations.md", "bank/moodle.xml",
                  "release/foundations-1/foundations-1.ipynb"):  # fmt: skip
         assert (book / "mine" / name).is_file()

@@ -126,7 +126,7 @@ def test_the_contents_are_the_table_of_contents(prepared):
     """All but the sections of the back matter, without solutions."""
     found = [t for source in texts(prepared / "contents.ipynb") for _, t in linked(source)]
     listed = re.findall(r"^(?:root|  +- file): book/(\S+)$", TOC, re.M)
-    below = ("back/api/", "back/ledger/", "back/grading", "back/cards", "back/papers")
+    below = ("back/api/", "back/ledger/", "back/grading", "back/bank", "back/cards", "back/papers")
     listed = [name for name in listed if not name.startswith(below)]
     names = [re.sub(r"\.\w+$", "", t.removeprefix(f"{HOME}book/")) for t in found]
     assert [name.replace("exercises/release/", "exercises/") for name in names] == listed

@@ -440,7 +440,10 @@ PAGES = {
     "benchmarks": benchmarks,
     "functions": functions,
     "runs": runs,
-    **{name: partial(instructors, name=name) for name in ("instructors", "grading", "cards")},
+    **{
+        name: partial(instructors, name=name)
+        for name in ("instructors", "grading", "bank", "cards")
+    },
     "house": house,
     "method": method,
     "proofs": proofs_page,

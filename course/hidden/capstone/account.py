@@ -5,10 +5,10 @@ from numpy.random import Generator
 
 from course.hidden import leaves
 from pdpbook.pages.exercises.capstone import hidden, verdicts
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
-@hidden("granted_releases")
+@hidden("granted_releases", promise=True)
 def all_records_of_a_person_count(answer: Answer, rng: Generator) -> bool:
     """The budget of a person bounds the total loss of all the person's records."""
     owner = [1, 0, 1, 1]
@@ -17,7 +17,7 @@ def all_records_of_a_person_count(answer: Answer, rng: Generator) -> bool:
     return one == [False] and two == [True]
 
 
-@hidden("granted_releases")
+@hidden("granted_releases", promise=True)
 def one_person_is_enough_to_refuse(answer: Answer, rng: Generator) -> bool:
     """A release that overspends for one person is refused, however much the others have left."""
     budgets, requests = np.full(9, 100.0), np.full((2, 9), 1.0)
@@ -34,9 +34,8 @@ def what_was_refused_costs_nothing(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("granted_releases")
-def decimals_fill_a_budget_exactly(answer: Answer, rng: Generator) -> bool:
+def decimals_fill_a_budget_exactly(answer: Answer, rng: Generator) -> Demands:
     """Amounts that add up to the budget as decimals are granted to the last one."""
-    fine = []
     for budget, amounts in (
         (0.3, [0.1] * 3),
         (0.8, [0.1] * 8),
@@ -44,13 +43,12 @@ def decimals_fill_a_budget_exactly(answer: Answer, rng: Generator) -> bool:
         (1.001, [1, 0.001]),
     ):
         asked = [[amount] for amount in amounts]
-        fine.append(all(verdicts(answer, [budget], [0], asked)))
+        yield all(verdicts(answer, [budget], [0], asked))
         thirds = [[amount / 2] * 2 for amount in amounts]  # the same on two records
-        fine.append(all(verdicts(answer, [budget], [0, 0], thirds)))
-    return all(fine)
+        yield all(verdicts(answer, [budget], [0, 0], thirds))
 
 
-@hidden("granted_releases")
+@hidden("granted_releases", promise=True)
 def a_millionth_too_much_is_refused(answer: Answer, rng: Generator) -> bool:
     """A millionth of a nat above what is left is refused."""
     asked = [[0.1], [0.1], [0.100001], [0.1], [0.000001]]
@@ -72,7 +70,7 @@ def the_account_book_is_a_copy(answer: Answer, rng: Generator) -> bool:
     return leaves(answer, np.array([1.0, 3.0]), np.array([1, 0, 1]), np.full((4, 3), 0.5))
 
 
-@hidden("granted_releases", weight=3)
+@hidden("granted_releases", weight=3, promise=True)
 def every_verdict_is_right(answer: Answer, rng: Generator) -> bool:
     """What was granted overspends for nobody, and what was refused would have for somebody."""
     owner = np.r_[np.arange(6), rng.integers(0, 6, 4)]

@@ -9,7 +9,7 @@ from scipy import stats
 
 from course.hidden import ALARM
 from pdpbook.pages.exercises.capstone import PAIR, hidden, sound
-from pdpbook.pages.exercises.properties import Answer, repeats
+from pdpbook.pages.exercises.properties import Answer, Demands, repeats
 
 
 def _half_the_noise(X: Any, y: Any, rng: Generator) -> Any:
@@ -47,7 +47,7 @@ def _nothing(X: Any, y: Any, rng: Generator) -> Any:
     return rng.normal(size=40)
 
 
-@hidden("is_refuted", draws=True, weight=3)
+@hidden("is_refuted", draws=True, weight=3, promise=True)
 def a_kept_promise_is_rarely_refuted(answer: Answer, rng: Generator) -> bool:
     """A promise that is kept, and used up, is refuted no more often than the alarm allows."""
     return _alarms(answer, sound, 1.0, rng, 0.05)
@@ -59,7 +59,7 @@ def _noticed(answer: Answer, mechanism: Any, releases: int, rng: Generator) -> b
     return all(bool(answer(mechanism, *pair, 1.0, releases, 0.01, rng)) for pair in orders)
 
 
-@hidden("is_refuted", draws=True)
+@hidden("is_refuted", draws=True, promise=True)
 def choosing_is_not_counting(answer: Answer, rng: Generator) -> bool:
     """Where nothing is revealed in forty numbers, none of them raises the alarm too often."""
     return _alarms(answer, _nothing, 0.01, rng, 0.05)
@@ -89,7 +89,7 @@ def noise_that_repeats_is_no_noise(answer: Answer, rng: Generator) -> bool:
     return _noticed(answer, _old_seed, 400, rng)
 
 
-@hidden("is_refuted", draws=True)
+@hidden("is_refuted", draws=True, promise=True)
 def forty_numbers_share_one_alarm(answer: Answer, rng: Generator) -> bool:
     """An alarm of one half is not exceeded either, where forty numbers reveal nothing."""
     return _alarms(answer, _nothing, 0.01, rng, 0.5)
@@ -101,15 +101,13 @@ def low_values_are_suspects(answer: Answer, rng: Generator) -> bool:
     return _noticed(answer, _seldom_low, 4000, rng)
 
 
-@hidden("is_refuted")
-def what_a_kept_promise_may_give_refutes_nothing(answer: Answer, rng: Generator) -> bool:
+@hidden("is_refuted", promise=True)
+def what_a_kept_promise_may_give_refutes_nothing(answer: Answer, rng: Generator) -> Demands:
     """Releases that a kept promise gives more often than the alarm allows do not refute it."""
-    fine = []
     for epsilon, releases, alarm in ((1.0, 60, 1e-12), (1.0, 12, 1e-4), (6.0, 400, 0.01)):
         # a label that is told, or else turned around, at odds of exp(epsilon), is never turned
         assert (1 + np.exp(-epsilon)) ** -releases > alarm
-        fine.append(not answer(_bare_label, *PAIR, epsilon, releases, alarm, rng))
-    return all(fine)
+        yield not answer(_bare_label, *PAIR, epsilon, releases, alarm, rng)
 
 
 @hidden("is_refuted")

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from course.hidden import ROUNDING, leaves
 from pdpbook.noise import L2Laplace
 from pdpbook.pages.exercises.capstone import hidden, town
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.sensitivity import ridge_constant
 
 
@@ -32,10 +32,9 @@ def a_null_record_leaves_no_evidence(answer: Answer, rng: Generator) -> bool:
     return bool(abs(found) < 1e-9)
 
 
-@hidden("evidence_of_release", weight=3)
-def it_compares_the_laws_of_the_release(answer: Answer, rng: Generator) -> bool:
+@hidden("evidence_of_release", weight=3, promise=True)
+def it_compares_the_laws_of_the_release(answer: Answer, rng: Generator) -> Demands:
     """It is the logarithm of the ratio of the two densities, at every release."""
-    fine = []
     for rows in ([0], [3, 4, 7]):
         X, y, budgets = town(rng)
         weights, lam, eta = budgets / rng.uniform(1, 9), 0.3, rng.uniform(2, 60)
@@ -44,8 +43,7 @@ def it_compares_the_laws_of_the_release(answer: Answer, rng: Generator) -> bool:
             laws = [L2Laplace(center, eta).logpdf(theta) for center in (here, there)]
             wanted = float(laws[0] - laws[1])
             found = answer(theta, X, y, weights, lam, eta, rows)
-            fine.append(bool(np.isclose(found, wanted, rtol=1e-5, atol=1e-8)))
-    return all(fine)
+            yield bool(np.isclose(found, wanted, rtol=1e-5, atol=1e-8))
 
 
 @hidden("evidence_of_release")
@@ -58,18 +56,16 @@ def it_speaks_for_the_truth_near_the_truth(answer: Answer, rng: Generator) -> bo
     return bool(found > 0 and np.isclose(found, -other, rtol=ROUNDING))
 
 
-@hidden("evidence_of_release")
-def nobody_loses_more_than_promised(answer: Answer, rng: Generator) -> bool:
+@hidden("evidence_of_release", promise=True)
+def nobody_loses_more_than_promised(answer: Answer, rng: Generator) -> Demands:
     """At no release does it exceed what the person's records were promised together."""
-    fine = []
     for lam in (0.05, 1.0, 20.0):
         X, y, budgets = town(rng)
         eta = budgets.sum() / ridge_constant(lam, 2)
         for theta in 10.0 ** rng.uniform(-3, 6, (5, 1)) * rng.normal(size=(5, 2)):
             rows = [int(rng.integers(6)), 6 + int(rng.integers(6))]
             found = answer(theta, X, y, budgets / budgets.sum(), lam, eta, rows)
-            fine.append(bool(abs(found) <= budgets[rows].sum() * (1 + ROUNDING) + 1e-6))
-    return all(fine)
+            yield bool(abs(found) <= budgets[rows].sum() * (1 + ROUNDING) + 1e-6)
 
 
 @hidden("evidence_of_release")

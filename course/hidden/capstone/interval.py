@@ -5,7 +5,7 @@ from numpy.random import Generator
 from scipy import stats
 
 from pdpbook.pages.exercises.capstone import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
 def _coverage(d: int, width: float) -> float:
@@ -19,18 +19,16 @@ def _coverage(d: int, width: float) -> float:
     return float(np.mean(2 * stats.norm.cdf(width / mixed) - 1))
 
 
-@hidden("noise_half_width", weight=3)
-def the_interval_covers_as_often_as_it_says(answer: Answer, rng: Generator) -> bool:
+@hidden("noise_half_width", weight=3, promise=True)
+def the_interval_covers_as_often_as_it_says(answer: Answer, rng: Generator) -> Demands:
     """In every dimension the noise is within the width with the probability asked for."""
-    fine = []
     for d, level in ((1, 0.9), (2, 0.5), (2, 0.95), (3, 0.99), (7, 0.9)):
         x, eta = rng.uniform(0.1, 2, d), rng.uniform(0.5, 20)
         width = answer(x, eta, level) * eta / np.linalg.norm(x)
-        fine.append(abs(_coverage(d, float(width)) - level) < 1e-3)
-    return all(fine)
+        yield abs(_coverage(d, float(width)) - level) < 1e-3
 
 
-@hidden("noise_half_width")
+@hidden("noise_half_width", promise=True)
 def a_thousandth_is_kept_everywhere(answer: Answer, rng: Generator) -> bool:
     """In twenty dimensions, one after another, half of the noise is within, to a thousandth."""
     for d in range(1, 21):
@@ -65,10 +63,8 @@ def a_feature_that_is_0_still_counts(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("noise_half_width")
-def one_number_is_nearer_than_all(answer: Answer, rng: Generator) -> bool:
+def one_number_is_nearer_than_all(answer: Answer, rng: Generator) -> Demands:
     """One number needs a narrower interval than the length of all the noise."""
-    fine = []
     for d in (2, 5, 20):
         length = stats.gamma(d).ppf(0.9)
-        fine.append(bool(answer(np.eye(d)[0], 1.0, 0.9) < 0.9 * length))
-    return all(fine)
+        yield bool(answer(np.eye(d)[0], 1.0, 0.9) < 0.9 * length)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.capstone import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
 @functools.cache
@@ -35,30 +35,26 @@ def equal_budgets_leave_no_choice(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(found, found[0], rtol=ROUNDING))
 
 
-@hidden("errors_of_plans")
-def every_plan_keeps_its_promise_exactly(answer: Answer, rng: Generator) -> bool:
+@hidden("errors_of_plans", promise=True)
+def every_plan_keeps_its_promise_exactly(answer: Answer, rng: Generator) -> Demands:
     """The first and the third are the errors of the least noise that keeps every promise."""
-    fine = []
     for d in (1, 2, 6):
         budgets, constant, spread = rng.uniform(0.1, 5, 40), rng.uniform(1, 60), rng.uniform(0, 3)
         first, _, third = answer(budgets, d, constant, spread)
         alike, own = np.full(40, 1 / 40), budgets / budgets.sum()
-        fine.append(bool(np.isclose(first, _error(budgets, alike, d, constant, spread))))
-        fine.append(bool(np.isclose(third, _error(budgets, own, d, constant, spread))))
-    return all(fine)
+        yield bool(np.isclose(first, _error(budgets, alike, d, constant, spread)))
+        yield bool(np.isclose(third, _error(budgets, own, d, constant, spread)))
 
 
-@hidden("errors_of_plans", weight=3)
-def no_choice_of_people_does_better(answer: Answer, rng: Generator) -> bool:
+@hidden("errors_of_plans", weight=3, promise=True)
+def no_choice_of_people_does_better(answer: Answer, rng: Generator) -> Demands:
     """No group of people with equal weights has a smaller error, and one has this error."""
-    fine = []
     few = rng.permutation(np.array([0.1, 0.1, 0.1, 0.1, 0.2, 0.2, 5.0, 6.0]))
     some = [rng.choice([0.1, 0.5, 1.0, 2.0, 5.0], 8) for _ in range(3)]
     some += [rng.uniform(0.1, 5, 8) for _ in range(3)]
     for budgets, spread in zip([few, *some], (0.0, 0.0, 3.0, 60.0) * 2, strict=False):
         errors = [_error(budgets, w / w.sum(), 2, 9.0, spread) for w in _subsets(8)]
-        fine.append(bool(np.isclose(answer(budgets, 2, 9.0, spread)[1], min(errors))))
-    return all(fine)
+        yield bool(np.isclose(answer(budgets, 2, 9.0, spread)[1], min(errors)))
 
 
 @hidden("errors_of_plans")

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.capstone import BOUNDS, Y_BOUNDS, hidden, table
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- rows_on_domain -------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def _refused(answer: Answer, *arguments: Any) -> bool:
     return False
 
 
-@hidden("rows_on_domain", weight=3)
+@hidden("rows_on_domain", weight=3, promise=True)
 def a_row_does_not_know_the_others(answer: Answer, rng: Generator) -> bool:
     """A row is mapped alike alone and in any company."""
     X = table(rng)
@@ -37,21 +37,19 @@ def steps_stay_even(answer: Answer, rng: Generator) -> bool:
     return bool(between and np.allclose(center, 0.5))
 
 
-@hidden("rows_on_domain")
-def what_is_outside_is_refused(answer: Answer, rng: Generator) -> bool:
+@hidden("rows_on_domain", promise=True)
+def what_is_outside_is_refused(answer: Answer, rng: Generator) -> Demands:
     """One entry outside of its own column's bounds, on either side, is a ValueError."""
-    fine = []
     just = BOUNDS + np.array([-1, 1]) * 1e-10 * np.ptp(BOUNDS, axis=1)[:, None]
     cases = [(0, 17.9), (0, 101.0), (1, -41.0), (1, 100.0), (2, 999.0), (2, np.inf), (2, -np.inf)]
     cases += [(column, value) for column in range(3) for value in just[column]]
     for column, value in cases:
         X = table(rng)
         X[rng.integers(20), column] = value
-        fine.append(_refused(answer, X, BOUNDS))
-    return all(fine)
+        yield _refused(answer, X, BOUNDS)
 
 
-@hidden("rows_on_domain")
+@hidden("rows_on_domain", promise=True)
 def what_is_no_number_is_refused(answer: Answer, rng: Generator) -> bool:
     """One entry that is not a number is a ValueError."""
     X = table(rng)
@@ -75,7 +73,7 @@ def _predicted(found: Any, X: Any) -> tuple[Any, Any]:
     return X @ np.asarray(coef) + intercept, ROUNDING * terms
 
 
-@hidden("coefficients_in_units", weight=3)
+@hidden("coefficients_in_units", weight=3, promise=True)
 def both_worlds_predict_alike(answer: Answer, rng: Generator) -> bool:
     """A person is predicted alike in the user's units and on the domain."""
     theta, u = rng.normal(size=3), rng.random((10, 3))

@@ -8,23 +8,21 @@ from scipy import stats
 
 from course.hidden import ALARM
 from pdpbook.pages.exercises.foundations import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- sample_l2_laplace ----------------------------------------------------------------------------
 
 
-@hidden("sample_l2_laplace", draws=True, weight=3)
-def the_radius_has_its_law(answer: Answer, rng: Generator) -> bool:
+@hidden("sample_l2_laplace", draws=True, weight=3, promise=True)
+def the_radius_has_its_law(answer: Answer, rng: Generator) -> Demands:
     """The lengths of the noise follow the radial law of its density."""
-    fine = []
     for d, eta in ((1, 0.5), (2, 3.0), (6, 0.4)):
         radius = np.linalg.norm(answer(d, eta, 4000, rng), axis=1)
         law = stats.gamma(d, scale=1 / eta)
-        fine.append(stats.kstest(radius, law.cdf).pvalue > ALARM / 3)
-    return all(fine)
+        yield stats.kstest(radius, law.cdf).pvalue > ALARM / 3
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def lengths_are_right_in_many_dimensions(answer: Answer, rng: Generator) -> bool:
     """In twenty dimensions, too, lengths follow their law, and are not a percent off on average."""
     d, eta, size = 20, 1.5, 40_000
@@ -43,7 +41,7 @@ def _law_of_cosines(d: int) -> Any:
     return stats.beta((d - 1) / 2, (d - 1) / 2)
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def every_direction_is_alike(answer: Answer, rng: Generator) -> bool:
     """No direction is more likely than another: not an axis, not a diagonal, not a half-space."""
     chances = []
@@ -55,7 +53,7 @@ def every_direction_is_alike(answer: Answer, rng: Generator) -> bool:
     return bool(min(chances) > ALARM / len(chances))
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def rows_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
     """Each row has a length of its own, which does not depend on the row before."""
     radius = np.linalg.norm(answer(3, 1.0, 2000, rng), axis=1)
@@ -64,7 +62,7 @@ def rows_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
     return bool(stats.spearmanr(radius[:-1], radius[1:]).pvalue > ALARM)
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def directions_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
     """Each row of each call has a direction of its own, of which the row before says nothing."""
     d, size = 3, 4000
@@ -75,7 +73,7 @@ def directions_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
     return bool(stats.kstest((1 + cosines) / 2, _law_of_cosines(d).cdf).pvalue > ALARM)
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def length_and_direction_are_strangers(answer: Answer, rng: Generator) -> bool:
     """Noise is no longer in one direction than in another."""
     z = answer(3, 1.0, 4000, rng)
@@ -84,7 +82,7 @@ def length_and_direction_are_strangers(answer: Answer, rng: Generator) -> bool:
     return all(stats.spearmanr(radius, side).pvalue > ALARM / len(sides) for side in sides)
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, promise=True)
 def short_calls_have_the_law_too(answer: Answer, rng: Generator) -> bool:
     """Over many calls for two rows, lengths follow their law: no row is fitted to the other."""
     radius = np.array([np.linalg.norm(answer(2, 1.0, 2, rng), axis=1) for _ in range(800)])
@@ -111,11 +109,9 @@ def one_dimension_is_laplace(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(answer(1, 2.0), stats.laplace(scale=0.5).var()))
 
 
-@hidden("squared_error_of_noise", weight=3)
-def error_is_a_moment_of_the_radius(answer: Answer, rng: Generator) -> bool:
+@hidden("squared_error_of_noise", weight=3, promise=True)
+def error_is_a_moment_of_the_radius(answer: Answer, rng: Generator) -> Demands:
     """It is the mean squared length of the noise in every dimension."""
-    fine = []
     for d in (2, 5, 17, 180):
         moment = stats.gamma(d, scale=1 / 0.7).moment(2)
-        fine.append(bool(np.isclose(answer(d, 0.7), moment, rtol=1e-6)))
-    return all(fine)
+        yield bool(np.isclose(answer(d, 0.7), moment, rtol=1e-6))

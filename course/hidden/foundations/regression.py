@@ -17,7 +17,7 @@ def _is_minimum(answer: Answer, X: Any, y: Any, weights: Any, lam: float) -> boo
     return bool(np.linalg.norm(away) <= ROUNDING * np.linalg.norm(theta))
 
 
-@hidden("weighted_ridge", weight=3)
+@hidden("weighted_ridge", weight=3, promise=True)
 def nothing_nearby_is_better(answer: Answer, rng: Generator) -> bool:
     """No coefficients have a smaller objective."""
     return _is_minimum(answer, *people(rng), float(rng.choice([0.01, 0.3, 2.0])))
@@ -47,7 +47,7 @@ def twice_the_weight_is_two_people(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(one, two, atol=1e-6))
 
 
-@hidden("weighted_ridge")
+@hidden("weighted_ridge", promise=True)
 def weights_and_penalty_share_a_unit(answer: Answer, rng: Generator) -> bool:
     """Weights and penalty that both double leave the coefficients as they were."""
     X, y, weights = people(rng)
@@ -55,7 +55,7 @@ def weights_and_penalty_share_a_unit(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(one, two, atol=1e-6))
 
 
-@hidden("weighted_ridge")
+@hidden("weighted_ridge", promise=True)
 def weights_may_differ_and_features_agree(answer: Answer, rng: Generator) -> bool:
     """It is right, too, for weights from 0.1 to 100, and for two features that nearly agree."""
     X, y, _ = people(rng)

@@ -15,7 +15,7 @@ def _all_halves(n: int) -> Any:
     return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
 
 
-@hidden("half_covariance", draws=True)
+@hidden("half_covariance", draws=True, promise=True)
 def everybody_comes_by_a_coin_of_their_own(answer: Answer, rng: Generator) -> bool:
     """Everybody is in half of the subsets, independently of all others and of the subset before."""
     seen: list[Any] = []
@@ -39,7 +39,7 @@ def everybody_comes_by_a_coin_of_their_own(answer: Answer, rng: Generator) -> bo
     return all(stats.binomtest(int(c.sum()), len(c)).pvalue > level for c in coins)
 
 
-@hidden("half_covariance", draws=True, weight=3)
+@hidden("half_covariance", draws=True, weight=3, promise=True)
 def it_agrees_with_all_halves_of_a_small_pool(answer: Answer, rng: Generator) -> bool:
     """It comes near the covariance that a list of all halves of a small pool gives."""
     X = rng.choice([-1.0, 1.0], (3, 2)) + np.array([0.2, -0.2])
@@ -54,7 +54,7 @@ def it_agrees_with_all_halves_of_a_small_pool(answer: Answer, rng: Generator) ->
     return bool(np.all(np.abs(mine - listed.var(axis=0)) <= reach))
 
 
-@hidden("half_covariance", draws=True)
+@hidden("half_covariance", draws=True, promise=True)
 def it_is_right_on_average_for_two_draws(answer: Answer, rng: Generator) -> bool:
     """On average it is neither too small nor too large, even from two draws or three."""
     games = 250

@@ -8,22 +8,20 @@ from scipy import stats
 
 from course.hidden import ROUNDING
 from pdpbook.pages.exercises.pac import covariance, hidden, rotation
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- gaussian_information -------------------------------------------------------------------------
 
 SOME = 1e-6  # nats; far below what any of these outputs tells, and above what rounds to 0
 
 
-@hidden("gaussian_information", weight=3)
-def a_gaussian_output_tells_just_that(answer: Answer, rng: Generator) -> bool:
+@hidden("gaussian_information", weight=3, promise=True)
+def a_gaussian_output_tells_just_that(answer: Answer, rng: Generator) -> Demands:
     """For a Gaussian output it is the mutual information, neither more nor less."""
-    fine = []
     for d in (1, 2, 5):
         S, B = covariance(rng, d), covariance(rng, d)
         released, noise = stats.multivariate_normal(cov=S + B), stats.multivariate_normal(cov=B)
-        fine.append(bool(np.isclose(answer(S, B), released.entropy() - noise.entropy())))
-    return all(fine)
+        yield bool(np.isclose(answer(S, B), released.entropy() - noise.entropy()))
 
 
 @hidden("gaussian_information")
@@ -50,7 +48,7 @@ def many_coordinates_are_no_overflow(answer: Answer, rng: Generator) -> bool:
     return bool(one > SOME and np.isclose(answer(100 * np.eye(300), np.eye(300)), 300 * one))
 
 
-@hidden("gaussian_information")
+@hidden("gaussian_information", promise=True)
 def a_little_variance_tells_a_little(answer: Answer, rng: Generator) -> bool:
     """An output that hardly varies tells half of what its variances are beside those of noise."""
     S, B = covariance(rng, 4), covariance(rng, 4)
@@ -66,15 +64,13 @@ def _exposure(S: Any, B: Any) -> float:
     return float(np.trace(np.linalg.solve(B, S))) / 2
 
 
-@hidden("cheapest_noise")
-def the_target_is_kept(answer: Answer, rng: Generator) -> bool:
+@hidden("cheapest_noise", promise=True)
+def the_target_is_kept(answer: Answer, rng: Generator) -> Demands:
     """The bound on the information is at most v."""
-    fine = []
     for v in (0.02, 0.4, 3.0):
         S = covariance(rng, 4)
         B = np.asarray(answer(S, v))
-        fine.append(bool(np.linalg.eigvalsh(B).min() > 0 and _exposure(S, B) <= v * (1 + 1e-5)))
-    return all(fine)
+        yield bool(np.linalg.eigvalsh(B).min() > 0 and _exposure(S, B) <= v * (1 + 1e-5))
 
 
 @hidden("cheapest_noise", weight=3)
@@ -102,7 +98,7 @@ def noise_turns_with_the_output(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(turned, Q @ straight @ Q.T, atol=1e-4 * np.trace(straight)))
 
 
-@hidden("cheapest_noise")
+@hidden("cheapest_noise", promise=True)
 def noise_has_the_units_of_a_variance(answer: Answer, rng: Generator) -> bool:
     """An output in much smaller or larger units gets the same noise in those units."""
     S, fine = covariance(rng, 3), []
@@ -114,14 +110,12 @@ def noise_has_the_units_of_a_variance(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("cheapest_noise")
-def what_never_varies_needs_no_noise(answer: Answer, rng: Generator) -> bool:
+def what_never_varies_needs_no_noise(answer: Answer, rng: Generator) -> Demands:
     """A direction in which the output never varies gets no noise, and the others what they need."""
-    fine = []
     for d in (1, 1, 2, 2, 3, 3):
         S, v, Q = covariance(rng, d), 0.4, rotation(rng, 5)
         wide = Q[:, :d] @ S @ Q[:, :d].T  # the last columns of Q are never moved
         B = np.asarray(answer(wide, v))
         bare, kept = Q[:, d:].T @ B @ Q[:, d:], Q[:, :d].T @ B @ Q[:, :d]
         quiet = np.allclose(bare, 0, atol=1e-5 * np.trace(kept))
-        fine.append(bool(quiet and abs(_exposure(S, kept) - v) <= 1e-4 * v))
-    return all(fine)
+        yield bool(quiet and abs(_exposure(S, kept) - v) <= 1e-4 * v)

@@ -6,36 +6,32 @@ from scipy import integrate, special, stats
 
 from course.hidden import ALARM, ROUNDING
 from pdpbook.pages.exercises.pac import covariance, game, hidden, with_one_moved
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- best_guess_rate ------------------------------------------------------------------------------
 
 
-@hidden("best_guess_rate", weight=3)
-def the_likelier_answer_is_right_that_often(answer: Answer, rng: Generator) -> bool:
+@hidden("best_guess_rate", weight=3, promise=True)
+def the_likelier_answer_is_right_that_often(answer: Answer, rng: Generator) -> Demands:
     """It is how often the likelier of two answers is right, by adding up densities."""
-    fine = []
     for move, variance in ((0.5, 1.0), (-3.0, 4.0), (1.0, 0.09), (2.0, 25.0)):
         sigma = np.sqrt(variance)
         grid = np.linspace(-9 * sigma, abs(move) + 9 * sigma, 20_001)
         density = [stats.norm.pdf(grid, mean, sigma) for mean in (0.0, abs(move))]
         rate = integrate.trapezoid(np.maximum(*density), grid) / 2
         found = answer(np.array([move]), np.array([[variance]]))
-        fine.append(bool(np.isclose(found, rate, atol=1e-6)))
-    return all(fine)
+        yield bool(np.isclose(found, rate, atol=1e-6))
 
 
-@hidden("best_guess_rate")
-def coordinates_hide_nothing(answer: Answer, rng: Generator) -> bool:
+@hidden("best_guess_rate", promise=True)
+def coordinates_hide_nothing(answer: Answer, rng: Generator) -> Demands:
     """Other coordinates, for move and noise alike, make nobody easier to find."""
-    fine = []
     for _ in range(6):
         noise = covariance(rng, 3)
         move, A = with_one_moved(rng, noise), rng.normal(size=(3, 3)) + 3 * np.eye(3)
         far = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(noise), move))
         found = answer(move, noise), answer(A @ move, A @ noise @ A.T)
-        fine.append(bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=ROUNDING)))
-    return all(fine)
+        yield bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=ROUNDING))
 
 
 @hidden("best_guess_rate")
@@ -68,32 +64,30 @@ def _is_as_good_as_the_best(answer: Answer, rng: Generator, prior: float) -> boo
     return bool(stats.binom.cdf(np.sum(guess == truth), games, best) > ALARM)
 
 
-@hidden("guess_members", draws=True)
+@hidden("guess_members", draws=True, promise=True)
 def at_even_odds_nobody_is_right_more_often(answer: Answer, rng: Generator) -> bool:
     """At even odds it is right as often as the best attacker."""
     return _is_as_good_as_the_best(answer, rng, 0.5)
 
 
-@hidden("guess_members", draws=True, weight=3)
+@hidden("guess_members", draws=True, weight=3, promise=True)
 def at_uneven_odds_nobody_is_right_more_often(answer: Answer, rng: Generator) -> bool:
     """Where few or most people are in, it is right as often as the best attacker."""
     return _is_as_good_as_the_best(answer, rng, float(rng.choice([0.15, 0.85])))
 
 
 @hidden("guess_members")
-def it_changes_its_mind_where_the_odds_are_even(answer: Answer, rng: Generator) -> bool:
+def it_changes_its_mind_where_the_odds_are_even(answer: Answer, rng: Generator) -> Demands:
     """It says yes just where, after the release, being in is likelier than not."""
     outside, inside, noise = game(rng)
     releases = outside + rng.normal(size=(40, 3))
     gain = stats.multivariate_normal(inside, noise).logpdf(releases)
     gain = gain - stats.multivariate_normal(outside, noise).logpdf(releases)
-    fine = []
     for release, nats in zip(releases, gain, strict=True):
         low, high = special.expit(-nats - 0.05), special.expit(-nats + 0.05)
         if 1e-6 < low and high < 1 - 1e-6:
             said = [answer(release[None], outside, inside, noise, q)[0] for q in (low, high)]
-            fine.append(bool(said[1] and not said[0]))
-    return all(fine)
+            yield bool(said[1] and not said[0])
 
 
 @hidden("guess_members")

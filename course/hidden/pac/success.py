@@ -8,7 +8,7 @@ from scipy import special
 
 from course.hidden import ROUNDING
 from pdpbook.pages.exercises.pac import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
 def _divergence(p: float, prior: float) -> float:
@@ -21,17 +21,15 @@ def _told(joint: Any) -> float:
     return float(special.rel_entr(joint, apart).sum())
 
 
-@hidden("success_bound", weight=3)
-def all_of_the_information_is_used(answer: Answer, rng: Generator) -> bool:
+@hidden("success_bound", weight=3, promise=True)
+def all_of_the_information_is_used(answer: Answer, rng: Generator) -> Demands:
     """The divergence of the bound from the prior is the information, to rounding."""
-    fine = []
     for prior in (0.5, 0.7, 0.9):
         for share in rng.uniform(0.01, 0.95, 5):
             v = share * -np.log(prior)
             p = float(answer(v, prior))
             low, high = (_divergence(p * end, prior) for end in (1 - ROUNDING, 1 + ROUNDING))
-            fine.append(prior <= p <= 1 and low <= v <= high)
-    return all(fine)
+            yield prior <= p <= 1 and low <= v <= high
 
 
 @hidden("success_bound")
@@ -41,24 +39,20 @@ def enough_information_is_certainty(answer: Answer, rng: Generator) -> bool:
     return all(abs(answer(v, prior) - 1) < ROUNDING for v, prior in enough)
 
 
-@hidden("success_bound")
-def no_made_up_release_is_guessed_more_often(answer: Answer, rng: Generator) -> bool:
+@hidden("success_bound", promise=True)
+def no_made_up_release_is_guessed_more_often(answer: Answer, rng: Generator) -> Demands:
     """No release, made up as a table, is guessed right more often than its information allows."""
-    fine = []
     for outputs in (2, 2, 3, 5) * 15:
         inside = float(rng.uniform(0.05, 0.95))
         laws = rng.dirichlet(np.full(outputs, 0.4), size=2)
         joint = np.array([[1 - inside], [inside]]) * laws
         best = joint.max(axis=0).sum()
-        fine.append(best <= answer(_told(joint), max(inside, 1 - inside)) + ROUNDING)
-    return all(fine)
+        yield best <= answer(_told(joint), max(inside, 1 - inside)) + ROUNDING
 
 
 @hidden("success_bound")
-def a_coin_that_tends_to_the_truth_attains_it(answer: Answer, rng: Generator) -> bool:
+def a_coin_that_tends_to_the_truth_attains_it(answer: Answer, rng: Generator) -> Demands:
     """For a coin that tells the truth more often than not the bound is that often."""
-    fine = []
     for truth in rng.uniform(0.52, 0.98, 5):
         joint = np.array([[truth, 1 - truth], [1 - truth, truth]]) / 2
-        fine.append(abs(answer(_told(joint), 0.5) - truth) < 1e-6)
-    return all(fine)
+        yield abs(answer(_told(joint), 0.5) - truth) < 1e-6

@@ -7,22 +7,20 @@ from scipy import stats
 from course.hidden import ALARM
 from course.hidden.per_instance.laws import densities, outsider
 from pdpbook.pages.exercises.per_instance import a_case, hidden, posterior_law
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
-@hidden("accuse")
-def false_alarms_are_as_frequent_as_stated(answer: Answer, rng: Generator) -> bool:
+@hidden("accuse", promise=True)
+def false_alarms_are_as_frequent_as_stated(answer: Answer, rng: Generator) -> Demands:
     """Without the person the chance of an accusation is what was asked for."""
     X, y, x, label, lam, gamma = case = a_case(rng, float(rng.choice([0.5, 4.0])), d=1)
     leverage, residual = outsider(X, y, x, label, lam, gamma)
     v, p, _ = densities(leverage, residual)
     sign = np.sign(label - x @ posterior_law(X, y, lam, gamma).mean)
     theta = (label - sign * v / np.sqrt(gamma))[:, None] / x
-    fine = []
     for alarm in (0.02, 0.1, 0.5, 0.9):
         chance = p[np.asarray(answer(theta, *case, alarm), dtype=bool)].sum()
-        fine.append(abs(chance - alarm) < 4 * p.max())  # the grid cuts two cells
-    return all(fine)
+        yield abs(chance - alarm) < 4 * p.max()  # the grid cuts two cells
 
 
 @hidden("accuse")
@@ -40,7 +38,7 @@ def who_is_spared_looks_more_innocent(answer: Answer, rng: Generator) -> bool:
     return bool(loss[accused].max() <= loss[~accused].min() + 1e-9)
 
 
-@hidden("accuse", draws=True, weight=3)
+@hidden("accuse", draws=True, weight=3, promise=True)
 def nobody_convicts_more_often(answer: Answer, rng: Generator) -> bool:
     """With the person the share of accusations is the largest that any attacker can have."""
     X, y, x, label, lam, gamma = case = a_case(rng)

@@ -20,7 +20,7 @@ def unit_rows(rng: Generator, n: int = 120, d: int = 2) -> Any:
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-@hidden("private_eigenvalue_bound", draws=True, weight=3)
+@hidden("private_eigenvalue_bound", draws=True, weight=3, promise=True)
 def it_is_wrong_as_often_as_allowed(answer: Answer, rng: Generator) -> bool:
     """The bound is too large as often as it may be: not more often, and not more rarely."""
     calls, beta, fine = 800, float(rng.choice([0.25, 0.3])), []
@@ -32,7 +32,7 @@ def it_is_wrong_as_often_as_allowed(answer: Answer, rng: Generator) -> bool:
     return all(fine)
 
 
-@hidden("private_eigenvalue_bound", draws=True)
+@hidden("private_eigenvalue_bound", draws=True, promise=True)
 def noise_spends_the_budget(answer: Answer, rng: Generator) -> bool:
     """The noise is Laplace, as loud as the budget demands and no louder."""
     X, epsilon = unit_rows(rng), float(rng.choice([0.7, 3.0]))
@@ -49,7 +49,7 @@ def _eigenvalue_with_room(rng: Generator, epsilon: float) -> tuple[Any, float]:
     return X, 6 - np.log(1 / 0.6) / epsilon
 
 
-@hidden("private_eigenvalue_bound", draws=True)
+@hidden("private_eigenvalue_bound", draws=True, promise=True)
 def noise_has_the_law_of_laplace(answer: Answer, rng: Generator) -> bool:
     """Noise has the law of Laplace, on both sides, and not just the variance."""
     X, middle = _eigenvalue_with_room(rng, 50.0)
@@ -58,7 +58,7 @@ def noise_has_the_law_of_laplace(answer: Answer, rng: Generator) -> bool:
     return bool(longest > 5 and stats.kstest(noise, "laplace").pvalue > ALARM / 2)
 
 
-@hidden("private_eigenvalue_bound", draws=True)
+@hidden("private_eigenvalue_bound", draws=True, promise=True)
 def noise_is_not_a_thirtieth_too_short(answer: Answer, rng: Generator) -> bool:
     """Over many calls the noise is not a thirtieth shorter than the budget demands."""
     epsilon, short = 50.0, 29 / 30
@@ -72,7 +72,7 @@ def noise_is_not_a_thirtieth_too_short(answer: Answer, rng: Generator) -> bool:
     return bool(odds < -np.log(ALARM))
 
 
-@hidden("private_eigenvalue_bound")
+@hidden("private_eigenvalue_bound", promise=True)
 def one_person_moves_it_by_one_at_most(answer: Answer, rng: Generator) -> bool:
     """With equal noise, one person more moves the bound by at most 1."""
     X = unit_rows(rng) * 0.7
@@ -85,7 +85,7 @@ def one_person_moves_it_by_one_at_most(answer: Answer, rng: Generator) -> bool:
     return max(moved) <= 1
 
 
-@hidden("private_eigenvalue_bound")
+@hidden("private_eigenvalue_bound", promise=True)
 def a_huge_budget_leaves_the_eigenvalue(answer: Answer, rng: Generator) -> bool:
     """With a huge budget it is the smallest eigenvalue itself."""
     X = unit_rows(rng, d=5) * rng.uniform(0.2, 1, (120, 1))

@@ -5,12 +5,12 @@ from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.per_instance import hessian, hidden, people
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- leverages ------------------------------------------------------------------------------------
 
 
-@hidden("leverages", weight=3)
+@hidden("leverages", weight=3, promise=True)
 def who_leaves_takes_volume_along(answer: Answer, rng: Generator) -> bool:
     """When a person leaves, the determinant of H falls by their share."""
     X = people(rng)[0]
@@ -52,21 +52,19 @@ def rows_are_left_alone(answer: Answer, rng: Generator) -> bool:
 # --- fits_without_each ----------------------------------------------------------------------------
 
 
-@hidden("fits_without_each", weight=3)
-def each_row_is_the_minimum_for_the_others(answer: Answer, rng: Generator) -> bool:
+@hidden("fits_without_each", weight=3, promise=True)
+def each_row_is_the_minimum_for_the_others(answer: Answer, rng: Generator) -> Demands:
     """Each row minimizes the objective of the others."""
     X, y = people(rng)
     fits = np.asarray(answer(X, y, 0.7))
-    fine = []
     for i, theta in enumerate(fits):
         A, b = np.delete(X, i, axis=0), np.delete(y, i)
         gradient = A.T @ (A @ theta - b) + 0.7 * theta
         away = np.linalg.solve(hessian(A, 0.7), gradient)  # from the minimum
-        fine.append(np.linalg.norm(away) <= ROUNDING * np.linalg.norm(theta))
-    return all(fine)
+        yield np.linalg.norm(away) <= ROUNDING * np.linalg.norm(theta)
 
 
-@hidden("fits_without_each")
+@hidden("fits_without_each", promise=True)
 def who_is_out_has_no_say(answer: Answer, rng: Generator) -> bool:
     """Whatever a person answers, the fit without them stays the same."""
     X, y = people(rng)

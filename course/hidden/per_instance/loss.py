@@ -7,12 +7,12 @@ from scipy import stats
 from course.hidden import ROUNDING
 from course.hidden.per_instance.laws import densities, excess, outsider
 from pdpbook.pages.exercises.per_instance import hidden, people, posterior_law
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- loss_at_release ------------------------------------------------------------------------------
 
 
-@hidden("loss_at_release", weight=3)
+@hidden("loss_at_release", weight=3, promise=True)
 def it_compares_the_two_densities(answer: Answer, rng: Generator) -> bool:
     """It is the logarithm of how much likelier the release is without the person."""
     X, y = people(rng)
@@ -79,16 +79,14 @@ PERSONS = (
 )  # leverage and scaled residual
 
 
-@hidden("delta_both_ways", weight=3)
-def no_event_exceeds_by_more(answer: Answer, rng: Generator) -> bool:
+@hidden("delta_both_ways", weight=3, promise=True)
+def no_event_exceeds_by_more(answer: Answer, rng: Generator) -> Demands:
     """In each direction some event exceeds the promise by delta, and none by more."""
-    fine = []
     for leverage, residual in PERSONS:
         _, p, q = densities(leverage, residual)
         for epsilon in rng.uniform([0.1, 1.1], [0.8, 3.0]):
             exact = excess(p, q, epsilon), excess(q, p, epsilon)
-            fine.append(np.allclose(answer(epsilon, leverage, residual), exact, rtol=0, atol=2e-6))
-    return all(fine)
+            yield np.allclose(answer(epsilon, leverage, residual), exact, rtol=0, atol=2e-6)
 
 
 @hidden("delta_both_ways")
@@ -100,7 +98,7 @@ def at_zero_it_is_the_distance(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(answer(0.0, leverage, residual), distance, atol=1e-6))
 
 
-@hidden("delta_both_ways")
+@hidden("delta_both_ways", promise=True)
 def with_little_leverage_it_is_a_shift(answer: Answer, rng: Generator) -> bool:
     """For somebody of tiny leverage it is the profile of a shifted normal law."""
     shift, epsilon = float(rng.uniform(0.5, 2)), 0.4
@@ -110,7 +108,7 @@ def with_little_leverage_it_is_a_shift(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(found, gauss, atol=1e-5))  # the two laws differ by about the leverage
 
 
-@hidden("delta_both_ways")
+@hidden("delta_both_ways", promise=True)
 def the_directions_end_differently(answer: Answer, rng: Generator) -> bool:
     """Only one of the two directions is exactly private from some epsilon on."""
     _, p, q = densities(0.5, 1.0)

@@ -6,19 +6,19 @@ from scipy import stats
 
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.personalized import hidden, random_weights
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 # --- budget_shares --------------------------------------------------------------------------------
 
 
-@hidden("budget_shares", weight=3)
+@hidden("budget_shares", weight=3, promise=True)
 def twice_the_budget_twice_the_weight(answer: Answer, rng: Generator) -> bool:
     """Somebody with twice another's budget has twice their weight."""
     found = np.asarray(answer(np.array([0.2, 0.4, 0.05, *rng.uniform(0.01, 1, 5)])))
     return bool(np.isclose(found[1], 2 * found[0]) and np.isclose(found[1], 8 * found[2]))
 
 
-@hidden("budget_shares")
+@hidden("budget_shares", promise=True)
 def shares_have_no_unit(answer: Answer, rng: Generator) -> bool:
     """Weights are the same when all budgets are written in another unit."""
     epsilon = rng.uniform(0.01, 1, 9)
@@ -62,7 +62,7 @@ def _loss_of_mean(weight: float, eta: float) -> float:
     return float(np.max(np.abs(near - far)))
 
 
-@hidden("rate_that_spends_all", weight=3)
+@hidden("rate_that_spends_all", weight=3, promise=True)
 def densities_spend_every_budget(answer: Answer, rng: Generator) -> bool:
     """For a mean of labels, the densities of neighbors differ by each person's budget."""
     epsilon = rng.uniform(0.05, 1, 6)
@@ -99,16 +99,14 @@ def budgets_and_constant_cancel(answer: Answer, rng: Generator) -> bool:
 # --- promise_to_each ------------------------------------------------------------------------------
 
 
-@hidden("promise_to_each", weight=3)
-def promises_are_what_densities_say(answer: Answer, rng: Generator) -> bool:
+@hidden("promise_to_each", weight=3, promise=True)
+def promises_are_what_densities_say(answer: Answer, rng: Generator) -> Demands:
     """For a mean of labels, each promise is how much the densities of neighbors differ."""
-    fine = []
     for share, eta in ((1, rng.uniform(0.5, 5)), (0.3, 4.0)):  # in the second, one has most
         weights = share * random_weights(rng)
         weights[0] += 1 - share
         losses = [_loss_of_mean(weight, eta) for weight in weights]
-        fine.append(np.allclose(answer(weights, eta, 2.0), losses, rtol=ROUNDING, atol=1e-12))
-    return all(fine)
+        yield np.allclose(answer(weights, eta, 2.0), losses, rtol=ROUNDING, atol=1e-12)
 
 
 @hidden("promise_to_each")
@@ -127,7 +125,7 @@ def no_weight_no_loss(answer: Answer, rng: Generator) -> bool:
     return bool(found[-1] == 0 and np.allclose(found[:-1], answer(weights, 0.8, 4.0)))
 
 
-@hidden("promise_to_each")
+@hidden("promise_to_each", promise=True)
 def the_weights_of_others_do_not_count(answer: Answer, rng: Generator) -> bool:
     """A promise does not change when others get other weights, or less weight in all."""
     weights = random_weights(rng)

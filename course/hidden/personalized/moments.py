@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pdpbook.pages.exercises.personalized import SHORT, apart, hidden, in_domain
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
 def _alike(c: Any, d: int, scale: float) -> Any:
@@ -15,10 +15,9 @@ def _alike(c: Any, d: int, scale: float) -> Any:
     return d * (d + 1) / 2 * (1 - c**2) + scale * d * (1 + c)
 
 
-@hidden("worst_pair", weight=3)
-def no_pair_of_a_grid_is_further(answer: Answer, rng: Generator) -> bool:
+@hidden("worst_pair", weight=3, promise=True)
+def no_pair_of_a_grid_is_further(answer: Answer, rng: Generator) -> Demands:
     """With one or two features, no two records of a grid have lists further apart."""
-    fine = []
     for d, steps in ((1, 101), (2, 9)):
         rows = np.array(list(itertools.product(np.linspace(0, 1, steps), repeat=d)))
         j, k = np.triu_indices(d)
@@ -27,11 +26,10 @@ def no_pair_of_a_grid_is_further(answer: Answer, rng: Generator) -> bool:
         for scale in (0.5, rng.uniform(1, 2.5), 5.0):
             moments = [np.abs(rows[:, None] - sign * rows).sum(axis=2) for sign in (1, -1)]
             best = max(np.max(triangle + scale * moment) for moment in moments)
-            fine.append(apart(answer(d, scale), scale) >= (1 - SHORT) * best)
-    return all(fine)
+            yield apart(answer(d, scale), scale) >= (1 - SHORT) * best
 
 
-@hidden("worst_pair")
+@hidden("worst_pair", promise=True)
 def no_search_finds_a_further_pair(answer: Answer, rng: Generator) -> bool:
     """With many features, a search finds no two records whose lists are further apart."""
     fine, c = [], np.linspace(0, 1, 100_001)
@@ -41,7 +39,7 @@ def no_search_finds_a_further_pair(answer: Answer, rng: Generator) -> bool:
     return all(fine)
 
 
-@hidden("worst_pair")
+@hidden("worst_pair", promise=True)
 def loud_moments_leave_the_domain_alone(answer: Answer, rng: Generator) -> bool:
     """Where moments count far more than products, both records are still in the domain."""
     return all(in_domain(record, 4) for scale in (6.0, 50.0) for record in answer(4, scale))

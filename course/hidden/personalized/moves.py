@@ -15,7 +15,7 @@ from pdpbook.pages.exercises.personalized import (
     in_domain,
     random_records,
 )
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.sensitivity import ridge_constant
 
 # --- furthest_move --------------------------------------------------------------------------------
@@ -32,35 +32,31 @@ def _crowds(d: int) -> tuple[Any, Any, Any, Any]:
     return before, label * [-1, 1], after, label
 
 
-@hidden("furthest_move")
-def nobody_alone_moves_further(answer: Answer, rng: Generator) -> bool:
+@hidden("furthest_move", promise=True)
+def nobody_alone_moves_further(answer: Answer, rng: Generator) -> Demands:
     """Nobody moves the fit further by another label, on features that they alone have."""
     weights = 10 ** rng.uniform(-5, 0, 5)
     weights /= weights.sum()
-    fine = []
     for lam, d in ((0.01, 3), (1.0, 12), (400.0, 4)):
         bound = np.asarray(answer(weights, lam, d))
         for i in range(5):
             X, y = np.zeros((2, 5, d)), np.zeros((2, 5))
             X[:, i], y[:, i] = 1.0, [-1.0, 1.0]
             one, two = fits(X, y, weights, lam)
-            fine.append(bound[i] * (1 + ROUNDING) >= np.linalg.norm(one - two))
-    return all(fine)
+            yield bound[i] * (1 + ROUNDING) >= np.linalg.norm(one - two)
 
 
-@hidden("furthest_move", weight=3)
-def nobody_in_a_crowd_moves_further(answer: Answer, rng: Generator) -> bool:
+@hidden("furthest_move", weight=3, promise=True)
+def nobody_in_a_crowd_moves_further(answer: Answer, rng: Generator) -> Demands:
     """Nobody moves the fit further in a crowd that agrees, however small the penalty is."""
     before, y, after, z = _crowds(d := 6)
-    fine = []
     for lam in (1e-6, 1e-2, 1.0, 50.0):
         light = 1e-3 * min(lam, 1) * rng.uniform(0.5, 1)
         weights = np.array([light, 1 - light])
         move = fits(before, y, weights, lam) - fits(after, z, weights, lam)
         crowd = np.append(light, np.full(40, (1 - light) / 40))  # who agree are one, or forty
         bounds = [answer(w, lam, d)[0] * (1 + ROUNDING) for w in (weights, crowd)]
-        fine.append(min(bounds) >= np.linalg.norm(move, axis=1).max())
-    return all(fine)
+        yield min(bounds) >= np.linalg.norm(move, axis=1).max()
 
 
 def _fit_of_two(X: Any, y: Any, weights: Any, lam: float) -> Any:
@@ -68,10 +64,9 @@ def _fit_of_two(X: Any, y: Any, weights: Any, lam: float) -> Any:
     return X.T @ np.linalg.solve(X @ X.T + lam * np.diag(1 / weights), y)
 
 
-@hidden("furthest_move")
-def many_features_move_no_further(answer: Answer, rng: Generator) -> bool:
+@hidden("furthest_move", promise=True)
+def many_features_move_no_further(answer: Answer, rng: Generator) -> Demands:
     """Nobody moves the fit further where there are hundreds or thousands of features."""
-    fine = []
     for d, some, lam in ((400, 200, 1e-2), (10_000, 1000, 1000.0)):
         crowd = np.where(np.arange(d) < some, min(1, np.sqrt(lam / some)), 0)
         away = (np.arange(d) >= some).astype(float)
@@ -79,8 +74,7 @@ def many_features_move_no_further(answer: Answer, rng: Generator) -> bool:
         before = _fit_of_two(np.array([np.ones(d), crowd]), np.array([-1, 1]), weights, lam)
         after = _fit_of_two(np.array([away, crowd]), np.array([1, 1]), weights, lam)
         move = np.linalg.norm(before - after)
-        fine.append(answer(weights, lam, d)[0] * (1 + 1e-6) >= move)
-    return all(fine)
+        yield answer(weights, lam, d)[0] * (1 + 1e-6) >= move
 
 
 @hidden("furthest_move")
@@ -91,15 +85,13 @@ def weights_are_left_alone(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("furthest_move")
-def no_looser_than_the_theorem(answer: Answer, rng: Generator) -> bool:
+def no_looser_than_the_theorem(answer: Answer, rng: Generator) -> Demands:
     """No bound is larger than that of the theorem, for a heavy, a light or a weightless person."""
     weights = np.append(10 ** rng.uniform(-6, 0, 7), 0.0)
     weights /= weights.sum()
-    fine = []
     for lam, d in ((1e-4, 2), (0.3, 12), (5.0, 5), (12.0, 12), (1e3, 30)):
         limit = weights * ridge_constant(lam, d, proof="published")
-        fine.append(np.all(answer(weights, lam, d) <= limit * (1 + ROUNDING)))
-    return all(fine)
+        yield bool(np.all(answer(weights, lam, d) <= limit * (1 + ROUNDING)))
 
 
 # --- worst_neighbor -------------------------------------------------------------------------------
@@ -125,42 +117,36 @@ def _summits(distances: Any) -> int:
     return int(np.sum(np.all(distances > np.array(flipped), axis=0)))
 
 
-@hidden("worst_neighbor", weight=3)
-def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
+@hidden("worst_neighbor", weight=3, promise=True)
+def no_corner_reaches_further(answer: Answer, rng: Generator) -> Demands:
     """No corner of the cube moves the fit further, for anybody, with either label."""
-    fine = []
     for lam, d in ((0.02, 3), (0.5, 4), (3.0, 2), (0.1, 1)):
         X, y, weights = data = random_records(rng, 7, d)
         for i in np.flatnonzero(weights > 1e-3)[-3:]:
             record = answer(*(part.copy() for part in data), int(i), lam)
             reached = distance(X, y, weights, i, lam, record)
-            fine.append(reached >= (1 - SHORT) * _best_corner(X, y, weights, i, lam))
-    return all(fine)
+            yield reached >= (1 - SHORT) * _best_corner(X, y, weights, i, lam)
 
 
-@hidden("worst_neighbor")
-def the_best_corner_may_stand_alone(answer: Answer, rng: Generator) -> bool:
+@hidden("worst_neighbor", promise=True)
+def the_best_corner_may_stand_alone(answer: Answer, rng: Generator) -> Demands:
     """In crowds where many a corner is better than those next to it, the best one is not missed."""
     lam, crowds = 0.01, [random_records(rng, 5, 6) for _ in range(400)]
     heaviest = [int(np.argmax(weights)) for _, _, weights in crowds]
     maps = [_corner_distances(*c, i, lam) for c, i in zip(crowds, heaviest, strict=True)]
-    fine = []
     for k in np.argsort([-_summits(distances) for distances in maps])[:20]:
         X, y, weights = crowds[k]
         record = answer(X.copy(), y.copy(), weights.copy(), heaviest[k], lam)
         reached = distance(X, y, weights, heaviest[k], lam, record)
-        fine.append(reached >= (1 - SHORT) * maps[k].max())
-    return all(fine)
+        yield reached >= (1 - SHORT) * maps[k].max()
 
 
-@hidden("worst_neighbor")
-def the_attack_stays_in_the_domain(answer: Answer, rng: Generator) -> bool:
+@hidden("worst_neighbor", promise=True)
+def the_attack_stays_in_the_domain(answer: Answer, rng: Generator) -> Demands:
     """The new record is in the domain, whatever the weights and the penalty."""
-    fine = []
     for lam in (1e-3, 0.1, 100.0):
         X, y, weights = random_records(rng, 5, 4)
-        fine.append(in_domain(answer(X, y, weights, int(rng.integers(5)), lam), 4))
-    return all(fine)
+        yield in_domain(answer(X, y, weights, int(rng.integers(5)), lam), 4)
 
 
 @hidden("worst_neighbor")

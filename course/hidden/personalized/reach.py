@@ -6,20 +6,18 @@ from scipy import stats
 
 from course.hidden import ALARM, ROUNDING
 from pdpbook.pages.exercises.personalized import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
-@hidden("noise_reach", weight=3)
-def the_tail_counts_events(answer: Answer, rng: Generator) -> bool:
+@hidden("noise_reach", weight=3, promise=True)
+def the_tail_counts_events(answer: Answer, rng: Generator) -> Demands:
     """Beyond the radius lies the given chance, in any dimension."""
-    fine = []
     for d in (1, 2, 7, 30, 400):
         eta, chance = rng.uniform(0.05, 4), rng.uniform(0.001, 0.6)
         # the radius exceeds r when fewer than d events of a Poisson process happen before r
         radius = eta * answer(eta, d, chance) * (1 + ROUNDING * np.array([1, -1]))
         low, high = stats.poisson.cdf(d - 1, radius)
-        fine.append(bool(low <= chance <= high))
-    return all(fine)
+        yield bool(low <= chance <= high)
 
 
 @hidden("noise_reach")
@@ -44,7 +42,7 @@ def a_tiny_chance_is_still_a_chance(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(far - near, 5 * np.log(10), rtol=10 * ROUNDING))
 
 
-@hidden("noise_reach", draws=True)
+@hidden("noise_reach", draws=True, promise=True)
 def releases_exceed_it_as_often_as_asked(answer: Answer, rng: Generator) -> bool:
     """Noise exceeds the radius as often as asked, neither more nor less."""
     fine, draws = [], 20_000

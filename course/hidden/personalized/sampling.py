@@ -5,20 +5,18 @@ from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.personalized import hidden
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 
 
-@hidden("chance_to_be_kept", weight=3)
-def a_coin_reveals_the_budget(answer: Answer, rng: Generator) -> bool:
+@hidden("chance_to_be_kept", weight=3, promise=True)
+def a_coin_reveals_the_budget(answer: Answer, rng: Generator) -> Demands:
     """The worst mechanism that the threshold allows reveals each budget, or the threshold."""
-    fine = []
-    for t in (0.1, 1.0, 6.0):
-        epsilon = t * np.append(rng.uniform(0.01, 1, 8), [1.0, 1.3])
+    for t in (0.1, 1.0, 6.0, 30.0):
+        epsilon = t * np.append(rng.uniform(0.01, 1, 8), [0.05, 1.0, 1.3])
         kept = np.asarray(answer(epsilon, t))
         present, absent = np.exp(t) / (1 + np.exp(t)), 1 / (1 + np.exp(t))  # of one output
         ratio = (kept * present + (1 - kept) * absent) / absent
-        fine.append(np.allclose(np.log(ratio), np.minimum(epsilon, t), rtol=ROUNDING))
-    return all(fine)
+        yield np.allclose(np.log(ratio), np.minimum(epsilon, t), rtol=ROUNDING)
 
 
 @hidden("chance_to_be_kept")

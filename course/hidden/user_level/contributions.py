@@ -7,7 +7,7 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.pages.exercises.user_level import hidden, owners
 
 CHOICES = (3, 5, 6, 9, 10, 12)  # two of four rows, as binary digits
@@ -25,15 +25,13 @@ def _likely(count: int, n: int, chance: float, alarm: float) -> bool:
     return bool(stats.binomtest(count, n, chance).pvalue > alarm)
 
 
-@hidden("cap_contributions")
-def everybody_keeps_what_they_may(answer: Answer, rng: Generator) -> bool:
+@hidden("cap_contributions", promise=True)
+def everybody_keeps_what_they_may(answer: Answer, rng: Generator) -> Demands:
     """Everybody keeps exactly as many rows as they may."""
-    fine = []
     for m in (1, 3, 20, 100):
-        users = owners(rng)
+        users = 7 * owners(rng) + 3  # names have gaps
         found = np.bincount(users[np.asarray(answer(users, m, rng))], minlength=8)
-        fine.append(np.array_equal(found, np.minimum(np.bincount(users), m)))
-    return all(fine)
+        yield np.array_equal(found, np.minimum(np.bincount(users), m))
 
 
 @hidden("cap_contributions")
@@ -47,7 +45,7 @@ def the_generator_alone_decides(answer: Answer, rng: Generator) -> bool:
     )
 
 
-@hidden("cap_contributions", draws=True, weight=3)
+@hidden("cap_contributions", draws=True, weight=3, promise=True)
 def every_choice_is_equally_likely(answer: Answer, rng: Generator) -> bool:
     """Whichever rows a user could keep, each choice is equally likely."""
     found = _choices(answer, rng)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pdpbook.gwa.program import load_cvxpy
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.pages.exercises.user_level import design, hidden, solve
 
 
@@ -33,7 +33,7 @@ def _lower_bound(X: Any, users: Any, sigma2: float, tau: Any) -> float:
     return float(2 * sigma2 * value)
 
 
-@hidden("gwa_problem")
+@hidden("gwa_problem", promise=True)
 def its_value_is_the_variance(answer: Answer, rng: Generator) -> bool:
     """The optimal value is the total variance of the release with the optimal matrix."""
     X, users, tau = design(rng)
@@ -41,7 +41,7 @@ def its_value_is_the_variance(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(value, _variance(C, users, 0.2, tau), rtol=1e-5))
 
 
-@hidden("gwa_problem", weight=3)
+@hidden("gwa_problem", weight=3, promise=True)
 def no_unbiased_matrix_is_better(answer: Answer, rng: Generator) -> bool:
     """No unbiased matrix has a variance that is smaller by more than a hundred-thousandth."""
     X, users, tau = design(rng)
@@ -78,10 +78,9 @@ def twice_the_budgets_are_a_quarter_of_the_noise(answer: Answer, rng: Generator)
     return bool(np.isclose(one, 4 * two, rtol=1e-5))
 
 
-@hidden("gwa_problem")
-def so_it_is_in_other_dimensions(answer: Answer, rng: Generator) -> bool:
+@hidden("gwa_problem", promise=True)
+def so_it_is_in_other_dimensions(answer: Answer, rng: Generator) -> Demands:
     """One coefficient or three, rows in small units, and any user may be the one who limits it."""
-    fine = []
     for d, careful in ((1, 0), (3, 4)):
         X, users, tau = design(rng)
         X = 0.05 * np.column_stack([X, rng.normal(size=12)])[:, :d]
@@ -89,5 +88,4 @@ def so_it_is_in_other_dimensions(answer: Answer, rng: Generator) -> bool:
         C, value = solve(answer(X, users, 0.2, tau))
         least = _lower_bound(X, users, 0.2, tau)
         same = np.isclose(value, _variance(C, users, 0.2, tau), rtol=1e-5)
-        fine.append(bool(same and value <= least * (1 + 1e-5)))
-    return all(fine)
+        yield bool(same and value <= least * (1 + 1e-5))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.pages.exercises.user_level import hidden, values
 
 
@@ -22,7 +22,7 @@ def _bad_pair(answer: Answer, epsilon: float) -> tuple[Any, Any]:
     return answer(left, users, grid, epsilon), answer(right, users, grid, epsilon)
 
 
-@hidden("median_law", weight=3)
+@hidden("median_law", weight=3, promise=True)
 def no_user_loses_more_than_epsilon(answer: Answer, rng: Generator) -> bool:
     """Whatever a user's values become, no probability changes by more than the promise allows."""
     losses = [_loss(*_bad_pair(answer, 1.0))]
@@ -47,19 +47,15 @@ def _score(y: Any, users: Any, point: float) -> float:
 
 
 @hidden("median_law")
-def odds_are_as_the_scores_are(answer: Answer, rng: Generator) -> bool:
+def odds_are_as_the_scores_are(answer: Answer, rng: Generator) -> Demands:
     """The odds of points are as their scores, also where values lie between or beyond the grid."""
     y, users, _ = values(rng)
-    fine = []
     grids = [0.5, 2, 3.5, 4, 6.5], [-1.0, 3, 4, 5, 30], [6.5, 9, 12], [-9.0, -4, 1.5]
     for grid in map(np.array, grids):
         for values_now in (y, np.where(users < 3, 4.0, y)):
             scores = np.array([_score(values_now, users, z) for z in grid])
             found = np.log(answer(values_now, users, grid, 30.0))
-            fine.append(
-                bool(np.allclose(found - found[0], -75.0 * (scores - scores[0]), atol=ROUNDING))
-            )
-    return all(fine)
+            yield bool(np.allclose(found - found[0], -75.0 * (scores - scores[0]), atol=ROUNDING))
 
 
 @hidden("median_law")

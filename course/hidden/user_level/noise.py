@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.pages.exercises.user_level import hidden, rows
 
 
@@ -27,10 +27,17 @@ def _shares_spent(answer: Answer, rng: Generator) -> Any:
     return np.array(shares)
 
 
-@hidden("noise_scale_for_users", weight=3)
-def no_user_loses_more_than_their_budget(answer: Answer, rng: Generator) -> bool:
+@hidden("noise_scale_for_users", weight=3, promise=True)
+def no_user_loses_more_than_their_budget(answer: Answer, rng: Generator) -> Demands:
     """Whatever a user's labels become, they lose no more than their budget."""
-    return bool(np.all(_shares_spent(answer, rng) <= 1 + ROUNDING))
+    yield bool(np.all(_shares_spent(answer, rng) <= 1 + ROUNDING))
+    c, users, _ = rows(rng)
+    weight = np.bincount(users, 3 * c)  # they need not sum to 1
+    for one in range(len(weight)):
+        epsilon = weight / np.where(np.arange(len(weight)) == one, 2.0, 0.7)
+        scale = answer(3 * c, users, 1.5, epsilon)
+        losses = _losses(3 * c, users, 1.5, scale, len(weight))
+        yield bool(np.all(losses <= epsilon * (1 + ROUNDING)))
 
 
 @hidden("noise_scale_for_users")
@@ -59,13 +66,11 @@ def rows_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("noise_scale_for_users")
-def anybody_may_be_the_one_who_decides(answer: Answer, rng: Generator) -> bool:
+def anybody_may_be_the_one_who_decides(answer: Answer, rng: Generator) -> Demands:
     """Whoever has most weight for their budget decides; weights need not sum to 1."""
     c, users, _ = rows(rng)
     weight = np.bincount(users, 3 * c)
-    fine = []
     for one in range(len(weight)):
         asked = rng.uniform(0.5, 1, len(weight))  # how much noise each would need
         asked[one] = 2.0
-        fine.append(bool(np.isclose(answer(3 * c, users, 1.5, weight / asked), 3.0)))
-    return all(fine)
+        yield bool(np.isclose(answer(3 * c, users, 1.5, weight / asked), 3.0))

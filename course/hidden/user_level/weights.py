@@ -7,7 +7,7 @@ from numpy.random import Generator
 from scipy import optimize
 
 from pdpbook.gwa.program import load_cvxpy
-from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer, Demands
 from pdpbook.pages.exercises.user_level import hidden, objective, users_of_many_sizes
 
 
@@ -37,7 +37,7 @@ def _least(sizes: Any, A: float) -> float:
     return float(problem.value)
 
 
-@hidden("best_user_weights", weight=3)
+@hidden("best_user_weights", weight=3, promise=True)
 def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
     """No other weights have an objective that is smaller by more than a hundred-thousandth."""
     return all(
@@ -47,15 +47,13 @@ def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("best_user_weights")
-def no_limit_on_rows_costs_less(answer: Answer, rng: Generator) -> bool:
+def no_limit_on_rows_costs_less(answer: Answer, rng: Generator) -> Demands:
     """They cost no more than equal users, equal rows, or rows counted up to any limit."""
-    fine = []
     for s, A in users_of_many_sizes(rng):
         kept = np.minimum(s, np.arange(1, s.max() + 1)[:, None])
         w = kept / kept.sum(axis=1, keepdims=True)
         rival = np.min(w.max(axis=1) ** 2 + A * np.sum(w**2 / s, axis=1))
-        fine.append(objective(answer(s, A), s, A) <= rival * (1 + 1e-5))
-    return all(fine)
+        yield objective(answer(s, A), s, A) <= rival * (1 + 1e-5)
 
 
 @hidden("best_user_weights")
@@ -84,20 +82,18 @@ def users_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("best_user_weights")
-def large_users_alike_are_several(answer: Answer, rng: Generator) -> bool:
+def large_users_alike_are_several(answer: Answer, rng: Generator) -> Demands:
     """Several users of the same size are several, and the limit need not be a whole number."""
-    fine = []
     for s in (np.array([9, 60, 1, 60, 60, 4, 1, 60, 9]), np.array([3, 3, 1, 40, 3, 2])):
         A = float(rng.uniform(0.5, 0.6) * (8 if len(s) == 9 else 1))
         least = A / _counted(_root(s, A), s)
-        fine.append(objective(answer(s, A), s, A) <= least * (1 + 1e-5))
-    return all(fine)
+        yield objective(answer(s, A), s, A) <= least * (1 + 1e-5)
 
 
 # --- rows_that_count ------------------------------------------------------------------------------
 
 
-@hidden("rows_that_count", weight=3)
+@hidden("rows_that_count", weight=3, promise=True)
 def the_rows_that_count_give_the_least_cost(answer: Answer, rng: Generator) -> bool:
     """The price over all rows that count is the least objective."""
     pairs = [
@@ -133,11 +129,9 @@ def company_never_lowers_h(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("rows_that_count")
-def six_digits_are_right_at_every_price(answer: Answer, rng: Generator) -> bool:
+def six_digits_are_right_at_every_price(answer: Answer, rng: Generator) -> Demands:
     """It is right to six digits at any price, from very low to very high, and with equal users."""
-    fine = []
     for s in (np.array([3, 7, 7, 7, 2, 40, 40]), np.full(20, 30), 10 * np.arange(1, 300)):
         for A in 10.0 ** rng.uniform(-4, 4, 4):
             h = float(answer(s, A))
-            fine.append(_excess(h * (1 - 2e-6), s, A) < 0 < _excess(h * (1 + 2e-6), s, A))
-    return all(fine)
+            yield _excess(h * (1 - 2e-6), s, A) < 0 < _excess(h * (1 + 2e-6), s, A)

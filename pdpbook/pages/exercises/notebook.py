@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,8 +29,8 @@ LONG, WIDE = 40, 60  #: entries of an array, and characters of a line, that are 
 class Calls:
     """An answer that notes its calls, each as it can be pasted, and what came back."""
 
-    def __init__(self, name: str, answer: Callable[..., Any]):
-        self.name, self.answer, self.notes = name, answer, list[str]()
+    def __init__(self, name: str, answer: Callable[..., Any], most: int | None = None):
+        self.name, self.answer, self.notes = name, answer, deque[str](maxlen=most)
         self.rng: Any = None  #: the generator of the last call
 
     def __call__(self, *args: Any) -> Any:
@@ -102,6 +103,8 @@ def account(error: Exception, answer: Callable[..., Any] | None = None) -> str:
 
 
 SECONDS = 20.0  #: limit for a cell
+LATE = 2  #: cells that reach their limit before the rest is not run
+NOT_RUN = "not run: two cells before it reached their limit"
 Found = dict[str, tuple[Callable[..., Any], int]]  #: a function by its name, and its cell
 
 
@@ -127,18 +130,23 @@ def run(
 
     Commands for a shell and cells such as `%%bash` are not run, `check` does nothing, and pictures
     are not shown. Cells, as `code_of` returns them, count from 0; those of `skip` are not run. The
-    limit of `seconds` for a cell is without effect on Windows; `begin` is called with the number of
-    each before it is run. Returns, for each of `names`, the last callable that it stood for at the
-    end of a cell, with that cell; and, for each cell that raised, what it raised.
+    limit of `seconds` for a cell is without effect on Windows; after two that reach it the rest is
+    not run. `begin` is called with the number of each before it is run. Returns, for each of
+    `names`, the last callable that it stood for at the end of a cell, with that cell; and, for each
+    cell that raised, what it raised.
     """
-    shell, found, faults = _shell(), Found(), dict[int, str]()
+    shell, found, faults, late = _shell(), Found(), dict[int, str](), 0
     vars(exercises).update(dict.fromkeys(("check", "graded"), lambda *args, **named: None))
     for cell in (k for k in range(len(cells)) if k not in skip):
+        if late == LATE:
+            faults[cell] = NOT_RUN
+            continue
         if begin:
             begin(cell)
         with _limit(seconds):
             done = shell.run_cell(cells[cell], silent=True)
         if error := done.error_before_exec or done.error_in_exec:
+            late += isinstance(error, KeyboardInterrupt)
             words = "it reached its limit" if isinstance(error, KeyboardInterrupt) else error
             faults[cell] = f"{type(error).__name__}: {words}".partition("\n")[0][:200]
         for name in names:

@@ -48,7 +48,8 @@ class Draws(np.random.Generator):
         return self._tenths(super().normal(loc, scale, size))
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
-        found, total = super().dirichlet(alpha, size), 10 if len(alpha) < 6 else 100
+        found = super().dirichlet(alpha, size)
+        total = 10 if len(alpha) < 6 else max(100, 2 * len(alpha))
         return (1 + self.multinomial(total - len(alpha), found)) / total if self.most else found
 
     def _tenths(self, found: Any) -> Any:
@@ -106,6 +107,7 @@ def rises(numbers: Callable[[Any], Any], places: Iterable[Any]) -> Demands:
 
 #: the assignments of the book, in its order
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
+NOT_WRITTEN = "not written yet"  #: what is wrong with an answer that is a stub
 SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
@@ -127,23 +129,25 @@ class Property:
     test: Test  #: takes the answer and a generator, returns whether the demand is met
     draws: bool = False  #: whether a right answer may fail by chance, at most once in a million
     weight: int = 1  #: how many times the points of another property it has
+    promise: bool = False  #: whether an answer that fails it breaks what the function promises
 
-    def fault(self, answer: Answer, seed: int, name: str = "") -> str:
+    def fault(self, answer: Answer, seed: int, name: str = "", last: int | None = None) -> str:
         """What is wrong with an answer, a function of a student; empty if nothing is.
 
         The sentence of the property. With a `name` for the answer, below it the smallest calls
-        found that fail it in the same way, and what came back; without, in the same line the error
-        that the answer raised, if it did. The seed changes what the property draws.
+        found that fail it in the same way, and what came back, or the `last` few of them; without,
+        in the same line the error that the answer raised, if it did. The seed changes what the
+        property draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
         failure = self._failure(answer, Draws(seeds))
         if failure is None or isinstance(failure, NotImplementedError):
-            return "not written yet" if failure else ""
+            return NOT_WRITTEN if failure else ""
         if not name:
             error = "" if isinstance(failure, Unmet) else f"; it raised {account(failure)}"
             return self.sentence + error
         for again, most in SMALLER:
-            calls = Calls(name, answer)
+            calls = Calls(name, answer, last)
             small = self._failure(calls, Draws(seeds + again, most))
             if type(small) is type(failure):
                 break
@@ -202,14 +206,18 @@ class Assignment:
         self.exercises.setdefault(exercise, Exercise(exercise, unseen=unseen))
         return partial(self._add, exercise, "visible", draws, 1)
 
-    def hidden(self, exercise: str, draws: bool = False, weight: int = 1) -> Mark:
+    def hidden(
+        self, exercise: str, draws: bool = False, weight: int = 1, promise: bool = False
+    ) -> Mark:
         """Make a function a hidden property of an exercise; the rest is as in `Property`."""
-        return partial(self._add, exercise, "hidden", draws, weight)
+        return partial(self._add, exercise, "hidden", draws, weight, promise=promise)
 
-    def _add(self, exercise: str, kind: str, draws: bool, weight: int, test: Test) -> Test:
+    def _add(
+        self, exercise: str, kind: str, draws: bool, weight: int, test: Test, promise: bool = False
+    ) -> Test:
         line = (test.__doc__ or "").strip().partition("\n")[0]
         sentence = line[:1].lower() + line[1:].rstrip(".")
-        one = Property(test.__name__, sentence, test, draws, weight)
+        one = Property(test.__name__, sentence, test, draws, weight, promise)
         getattr(self.exercises[exercise], kind).append(one)
         return test
 
