@@ -1,10 +1,13 @@
-"""Live cells: on some pages a reader changes the code and runs it, without leaving the page.
+"""Cells "Change me" that a reader changes without leaving the page: live ones, and grids.
 
-The interpreter is MicroPython, which `make live` fetches into `_build/live`; where it is missing,
-nothing here changes a page. A page gets a button at each live cell and a line of script; all else
-comes with the first click, as two scripts, so that it comes from an unpacked archive, too: the
-programs in `live/`, and the interpreter, packed. Earlier functions of the page that a cell calls
-run before it, and after an open cell runs its trial, `live/trials/NAME.py`, which measures it.
+A live cell is edited and runs in the page, in MicroPython, which `make live` fetches into
+`_build/live`; where it is missing, the cell is as it is. A page gets a button and a line of script;
+all else comes with the first click, as two scripts, so that it comes from an unpacked archive, too:
+the programs in `live/`, and the interpreter, packed. Earlier functions of the page that a cell
+calls run before it, and after an open cell its trial, `live/trials/NAME.py`, which measures it.
+
+A grid is a cell that needs more than a browser has. `tools/grids.py` has run it over many settings,
+which are committed; the page has lists to choose one, and they come with the first click, too.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ PAGES = {
     "per_instance/filters": "filters",
     "personalized/sensitivity": "sensitivity",
 }
+GRIDS = HERE.parent / "grids"  # one file a page
 CHANGE = "# Change me"
 NOTE = (
     "Runs on this machine, in MicroPython, with the part of NumPy that this page needs. Its random "
@@ -127,26 +131,58 @@ def interpreter() -> str:
     return f"/*\n{words}*/\nself.microPython = {json.dumps(parts)};\n"
 
 
+def same(one: str, other: str) -> bool:
+    """Whether two texts are the same expression: 1.0 and 1.00 are."""
+    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+
+
+def grid(file: Path) -> dict:
+    """What the page of a grid shows, and with which values it starts: those of the book."""
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    del kept["key"]
+    pairs = zip(kept["names"].values(), kept["parts"][1::2], strict=True)
+    start = [next(k for k, v in enumerate(values) if same(v, own)) for values, own in pairs]
+    return {**kept, "start": start}
+
+
+def grid_script(file: Path) -> str:
+    """What the first click on the page of a grid loads."""
+    code = (HERE / "grid.js").read_text(encoding="utf-8")
+    return f"self.gridData = {json.dumps(grid(file))};\n{code}"
+
+
+def offered(page: str) -> Iterator[tuple[str, str, str, str]]:
+    """The cells of a page that can be changed: code, name, words of the button, script."""
+    if page in PAGES and PACKAGE.is_dir():
+        for live in cells(page):
+            yield live.code, live.name, "Change and run", "live.js"
+    file = GRIDS / f"{page.replace('/', '-')}.json"
+    if file.is_file():
+        code = "".join(grid(file)["parts"])
+        yield code, f"{page} grid", "Choose other values", f"grids/{file.stem}.js"
+
+
 def mark(soup, name: str) -> None:
-    """Put the buttons on a page, below the code of its live cells."""
+    """Put the buttons on a page, below the code of cells that can be changed."""
     page = name.removeprefix("book/").removesuffix(".html")
-    if page not in PAGES or not PACKAGE.is_dir():
+    known = {code.strip(): rest for code, *rest in offered(page)}
+    if not known:
         return
-    known = {live.code.strip(): live for live in cells(page)}
     up = "../" * name.count("/")
     for cell in soup.select("div.cell"):
         code = cell.select_one("div.cell_input pre")
-        live = code and known.get(code.get_text().strip())
-        if not live:
+        found = code and known.get(code.get_text().strip())
+        if not found:
             continue
+        live, words, loaded = found
         attributes = {
             "type": "button",
             "class": "live-start",
-            "data-live": live.name,
-            "data-script": f"{up}_static/live.js",
+            "data-live": live,
+            "data-script": f"{up}_static/{loaded}",
         }
         button = soup.new_tag("button", attrs=attributes)
-        button.string = "Change and run"
+        button.string = words
         bar = soup.new_tag("div", attrs={"class": "live-bar"})
         bar.append(button)
         cell.select_one("div.cell_input").insert_after(bar)
@@ -154,10 +190,16 @@ def mark(soup, name: str) -> None:
 
 
 def finish(app, exception) -> None:
-    """Write the two scripts."""
-    if exception or app.builder.format != "html" or not PACKAGE.is_dir():
+    """Write the scripts."""
+    if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
+    (static / "grids").mkdir(exist_ok=True)
+    for file in GRIDS.glob("*.json"):
+        script_file = static / "grids" / f"{file.stem}.js"
+        script_file.write_text(grid_script(file), encoding="utf-8")
+    if not PACKAGE.is_dir():
+        return
     (static / "live.js").write_text(script(), encoding="utf-8")
     (static / "micropython.js").write_text(interpreter(), encoding="utf-8")
 

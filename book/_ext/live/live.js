@@ -152,6 +152,7 @@
       }
     };
     bar.append(make("small", { class: "live-note" }, words(self.liveSources.note)));
+    code.setSelectionRange(0, 0);
     code.focus({ preventScroll: true });
     run();
   };
