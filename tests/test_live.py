@@ -5,20 +5,26 @@ The interpreter itself is driven in `tests/site/test_site_live.py`; all here run
 
 import ast
 import json
+import math
 import re
 from collections.abc import Iterator
+from inspect import getsource, isfunction
 
 import nbformat
 import numpy as np
 import pdp_live
 import pytest
+from right_answers import right_answers
 from scipy import stats
+from wrong_answers import wrong_answers
 
 from pdpbook import sensitivity
 from pdpbook.guarantees import BudgetAccount
+from pdpbook.pages.exercises import assignment, check
 from pdpbook.personalized import PDPRidge, threshold_budgets
 
 LIVE = {live.name: live for page in pdp_live.PAGES for live in pdp_live.cells(page)}
+POSED = {name: pdp_live.exercise(page) for page, name in pdp_live.EXERCISES.items()}
 OPEN = [name for name in LIVE if name.endswith("open")]
 SMALL: dict = {}
 exec((pdp_live.HERE / "arrays.py").read_text("utf-8"), SMALL)
@@ -66,10 +72,47 @@ def attributes(code: str) -> Iterator[str]:
             yield whole if re.fullmatch(r"np[.\w]+", whole) else f".{node.attr}"
 
 
+def answers(name: str) -> dict[str, str]:
+    """The committed answers to an exercise, right and wrong, and the solution: source by name."""
+    page = next(page for page, exercise in pdp_live.EXERCISES.items() if exercise == name)
+    sheet = page.split("/")[1]
+    committed = [*right_answers[sheet], *wrong_answers(sheet)]
+    found = [a.answer for a in committed if a.exercise == name and isfunction(a.answer)]
+    [solution] = [code for code, _ in pdp_live.sources(page) if f"def {name}(" in code]
+    sources = {one.__name__: re.sub(r"^@.*\n", "", getsource(one)) for one in found}
+    sources = {key: code for key, code in sources.items() if "special." not in code}  # of scipy
+    return {**sources, name: solution, **MORE[name], "stub": POSED[name].stub}
+
+
+MORE = {  # for the properties that one sees, which the others have
+    "truth_probability": {
+        "always": "def always(epsilon):\n    return 1.0",
+        "falls": "def falls(epsilon):\n    return 1 / (1 + np.exp(epsilon))",
+        "odds": "def odds(epsilon):\n    return np.exp(epsilon)",
+        "typo": "def typo(epsilon):\n    return 1 / (1 + np.exp(-epsilom))",
+    },
+    "budget_shares": {
+        "budgets": "def budgets(epsilon):\n    return epsilon * 1.0",
+        "one": "def one(epsilon):\n    return 1.0",
+        "negative": "def negative(epsilon):\n    return 2 * epsilon - np.mean(epsilon)",
+    },
+}
+ELSEWHERE = {  # what the small NumPy has not: the page says so, and judges nothing
+    "a_row_of_chances",
+    "a_list_even_of_one",
+    "all_certain_if_one_budget_is_huge",
+    "in_order_of_budgets",
+    "divided_in_place",
+    "shares_of_the_type_of_budgets",
+}
+
+
 def all_code() -> Iterator[str]:
-    for live in LIVE.values():
+    for live in (*LIVE.values(), *POSED.values()):
         yield from (live.context, live.code, live.trial)
     yield PACKAGE
+    for name in POSED:
+        yield from (code for key, code in answers(name).items() if key not in ELSEWHERE)
 
 
 USED = {name for code in all_code() for name in attributes(code)}
@@ -110,6 +153,16 @@ np.log(a)
 np.log([1.0, 2.0])
 np.minimum(a, 0.3)
 np.minimum(b, 2 * b)
+np.minimum(0.5, a)
+np.maximum(a, 0.3)
+np.maximum(1, 2)
+np.full(3, 0.5)
+np.asarray(b, dtype=float)
+np.asarray(2)
+np.asarray([1, 2])
+np.sum(b)
+np.sum([1, 2.5])
+np.mean(a)
 np.repeat([1, 2, 3], [2, 0, 1])
 np.repeat([0.5, 2], 3)
 np.repeat(2, 3)
@@ -301,6 +354,46 @@ def test_thresholds_and_accounts_are_those_of_the_package():
         assert (accounts[0].remaining == accounts[1].remaining).all()
     with pytest.raises(ValueError, match="not enough left for 0"):
         names["BudgetAccount"]([0.1]).charge([0.2])
+
+
+def judged(name: str, source: str, capsys) -> str:
+    """What the page prints about an answer."""
+    names = dict(SMALL)
+    exec(source, names)
+    [given] = re.findall(r"^def (\w+)", source, re.M)[:1]
+    names[name] = names[given]
+    exec(POSED[name].trial, names)
+    return capsys.readouterr().out
+
+
+CASES = [(name, key) for name in POSED for key in answers(name)]
+
+
+@pytest.mark.parametrize(("name", "key"), CASES)
+def test_an_answer_is_judged_in_the_page_as_check_judges_it(name, key, capsys):
+    source = answers(name)[key]
+    if key in ELSEWHERE:
+        with pytest.raises(AttributeError, match="does not run in the page"):
+            judged(name, source, capsys)
+        return
+    names = {"np": np, "math": math}
+    exec(source, names)
+    [given] = re.findall(r"^def (\w+)", source, re.M)[:1]
+    [live] = [live for live in POSED.values() if live.name.endswith(name)]
+    sheet = live.name.split()[0].split("/")[1]
+    with np.errstate(all="ignore"):
+        faults = assignment(sheet).exercises[name].faults(names[given], "visible", 0)
+    wanted = [fault.split("; it raised")[0] for fault in faults]
+    told = judged(name, source, capsys)
+    assert re.findall(r"^- (.*)$", told, re.M) == wanted
+    if not wanted:
+        check(f"{sheet}/{name}", names[given])
+        assert told == capsys.readouterr().out
+
+
+def test_answers_of_both_kinds_were_judged():
+    assert len(CASES) > 20
+    assert ELSEWHERE < {key for _, key in CASES}
 
 
 BROKEN = {  # noise, or what decides who counts, as a reader may break it

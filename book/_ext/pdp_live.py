@@ -23,6 +23,8 @@ from typing import NamedTuple
 import nbformat
 from bs4 import BeautifulSoup
 
+from pdpbook.pages.exercises import assignment
+
 HERE = Path(__file__).resolve().parent / "live"
 ROOT = HERE.parents[2]
 PACKAGE = ROOT / "_build/live/node_modules/@micropython/micropython-webassembly-pyscript"
@@ -34,6 +36,10 @@ PAGES = {
     "user_level/mean": "mean",
     "per_instance/filters": "filters",
     "personalized/sensitivity": "sensitivity",
+}
+EXERCISES = {
+    "exercises/foundations": "truth_probability",
+    "exercises/personalized": "budget_shares",
 }
 GRIDS = HERE.parent / "grids"  # one file a page
 CHANGE = "# Change me"
@@ -60,6 +66,7 @@ class Live(NamedTuple):
     code: str
     context: str
     trial: str
+    stub: str = ""  # where a reader begins, if not with the code
 
 
 def sources(page: str) -> list[tuple[str, bool]]:
@@ -91,13 +98,33 @@ def context(code: str, earlier: dict[str, str]) -> str:
     return "\n\n".join(earlier[name] for name in earlier if name in needed)
 
 
+def trial(name: str) -> str:
+    return (HERE / "trials" / f"{name}.py").read_text(encoding="utf-8")
+
+
+def exercise(page: str) -> Live:
+    """The exercise of a page that is answered in the page, below the cell that checks it."""
+    name, sheet = EXERCISES[page], page.split("/")[1]
+    asked = f"{sheet}/{name}"
+    found = assignment(sheet).exercises[name]
+    told = (
+        f'EXERCISE = "{asked}"\nUNSEEN = {found.unseen}\n'
+        f"SENTENCES = {json.dumps([one.sentence for one in found.visible], indent=4)}\n"
+    )
+    stubs = [code for code, _ in sources(f"exercises/release/{sheet}") if f"def {name}(" in code]
+    code = f'check("{asked}", {name})'
+    return Live(f"{page} {name}", code, "", trial("judge") + told + trial(name), stubs[0])
+
+
 def cells(page: str) -> Iterator[Live]:
     """The live cells of a page."""
+    if page in EXERCISES:
+        yield exercise(page)
+        return
     earlier: dict[str, str] = {}
     for code, is_open in sources(page):
         if is_open:
-            trial = (HERE / "trials" / f"{PAGES[page]}.py").read_text(encoding="utf-8")
-            yield Live(f"{page} open", code, "", trial)
+            yield Live(f"{page} open", code, "", trial(PAGES[page]))
         elif code.startswith(CHANGE):
             yield Live(f"{page} change", code, context(code, earlier), "")
         earlier |= functions(code)
@@ -105,14 +132,15 @@ def cells(page: str) -> Iterator[Live]:
 
 def script() -> str:
     """What the first click loads: the programs, the cells and the code around them."""
-    known = {live.name: live for page in PAGES for live in cells(page)}
+    known = {live.name: live for page in (*PAGES, *EXERCISES) for live in cells(page)}
     parts = {
         "programs": {name: (HERE / name).read_text(encoding="utf-8") for name in PROGRAMS},
         "worker": (HERE / "worker.js").read_text(encoding="utf-8"),
         "style": (HERE / "live.css").read_text(encoding="utf-8"),
         "note": NOTE,
         "cells": {
-            name: {"context": live.context, "trial": live.trial} for name, live in known.items()
+            name: {"context": live.context, "trial": live.trial, "stub": live.stub}
+            for name, live in known.items()
         },
     }
     code = (HERE / "live.js").read_text(encoding="utf-8")
@@ -153,9 +181,10 @@ def grid_script(file: Path) -> str:
 
 def offered(page: str) -> Iterator[tuple[str, str, str, str]]:
     """The cells of a page that can be changed: code, name, words of the button, script."""
-    if page in PAGES and PACKAGE.is_dir():
+    if page in {*PAGES, *EXERCISES} and PACKAGE.is_dir():
         for live in cells(page):
-            yield live.code, live.name, "Change and run", "live.js"
+            words = "Answer in the page" if live.stub else "Change and run"
+            yield live.code, live.name, words, "live.js"
     file = GRIDS / f"{page.replace('/', '-')}.json"
     if file.is_file():
         code = "".join(grid(file)["parts"])

@@ -13,13 +13,10 @@ INSTEAD = {
     "var": "((x - x.mean())**2).mean()",
     "prod": "a loop",
     "linspace": "a + (b - a) * np.arange(n) / (n - 1)",
-    "full": "np.repeat(value, n)",
     "ones": "np.repeat(1.0, n)",
     "zeros": "np.repeat(0.0, n)",
     "max": "x.max()",
     "min": "min(x)",
-    "sum": "x.sum()",
-    "mean": "x.mean()",
     "abs": "abs(x)",
     "clip": "np.minimum(high, x)",
     "e": "np.exp(1)",
@@ -76,6 +73,8 @@ class ndarray:
         return iter(self.data if len(self.shape) == 1 else [self[i] for i in range(len(self))])
 
     def tolist(self):
+        if not self.shape:
+            return self.data[0]
         if len(self.shape) == 1:
             return list(self.data)
         return [row.tolist() for row in self]
@@ -228,6 +227,8 @@ class ndarray:
         return ndarray([rounded(a, digits) for a in self.data], self.shape)
 
     def __str__(self):
+        if not self.shape:
+            return str(self.data[0])
         words = column(self.data)
         if len(self.shape) == 1:
             return wrapped(words, 1)
@@ -379,17 +380,23 @@ def each(rule, one, other):
     """A rule for two numbers, applied entry by entry."""
     one = one if isinstance(one, ndarray) else array(one)
     if not isinstance(other, (ndarray, list, tuple, range)):
-        return ndarray([rule(a, other) for a in one.data], one.shape)
+        return number_or_array([rule(a, other) for a in one.data], one.shape)
     other = array(other) if not isinstance(other, ndarray) else other
     shape = common(one.shape, other.shape)
     pairs = zip(spread(one, shape), spread(other, shape))
-    return ndarray([rule(a, b) for a, b in pairs], shape)
+    return number_or_array([rule(a, b) for a, b in pairs], shape)
+
+
+def number_or_array(data, shape):
+    return ndarray(data, shape) if shape else data[0]
 
 
 def mapped(rule):
     def function(x):
         x = x if isinstance(x, ndarray) else array(x)
-        return ndarray([rule(a) for a in x.data], x.shape) if isinstance(x, ndarray) else rule(x)
+        if not isinstance(x, ndarray):
+            return rule(x)
+        return number_or_array([rule(a) for a in x.data], x.shape)
 
     return function
 
@@ -405,12 +412,23 @@ def real_sqrt(a):
 exp, log, sqrt, tanh = (mapped(rule) for rule in (math.exp, real_log, real_sqrt, math.tanh))
 
 
-def smaller(one, other):
-    if isinstance(one, ndarray) or isinstance(other, ndarray):
-        if not isinstance(one, ndarray):
+def picked(rule):
+    """`min` or `max` of two, entry by entry."""
+
+    def function(one, other):
+        if isinstance(other, ndarray) and not isinstance(one, ndarray):
             one, other = other, one
-        return each(min, one, other)
-    return min(one, other)
+        return each(rule, one, other) if isinstance(one, ndarray) else rule(one, other)
+
+    return function
+
+
+def asarray(values, dtype=None):
+    """An array, of one number, too; of `float`, if that is asked for."""
+    values = array(values)
+    if not isinstance(values, ndarray):
+        values = ndarray([values], ())
+    return ndarray([float(a) for a in values.data], values.shape) if dtype is float else values
 
 
 def where(condition, yes, no):
@@ -605,19 +623,24 @@ np = Names(
     arange=arange,
     argsort=argsort,
     array=array,
+    asarray=asarray,
     bincount=bincount,
     cumsum=cumsum,
     delete=delete,
     dot=dot,
     exp=exp,
     eye=eye,
+    full=lambda n, value: repeat(value, n),
     linalg=Names("np.linalg", norm=norm, solve=solve),
     log=log,
-    minimum=smaller,
+    maximum=picked(max),
+    mean=lambda x: array(x).mean(),
+    minimum=picked(min),
     random=Names("np.random", default_rng=default_rng),
     repeat=repeat,
     round=lambda x, digits=0: array(x).round(digits),
     sqrt=sqrt,
+    sum=lambda x: array(x).sum(),
     tanh=tanh,
     where=where,
 )

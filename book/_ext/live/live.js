@@ -40,8 +40,8 @@
     const box = button.closest("div.cell");
     const shown = box.querySelector("div.cell_input");
     const before = box.querySelector("div.cell_output");
-    const original = shown.querySelector("pre").textContent.replace(/\n$/, "");
-    const { context, trial } = cells[button.dataset.live];
+    const { context, trial, stub } = cells[button.dataset.live];
+    const original = stub || shown.querySelector("pre").textContent.replace(/\n$/, "");
     const code = make("textarea", {
       "aria-label": "Code of this cell",
       spellcheck: "false",
@@ -154,6 +154,7 @@
     bar.append(make("small", { class: "live-note" }, words(self.liveSources.note)));
     code.setSelectionRange(0, 0);
     code.focus({ preventScroll: true });
-    run();
+    if (stub) say("Not written yet.");
+    else run();
   };
 })();
