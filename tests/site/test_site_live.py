@@ -15,6 +15,8 @@ from bs4 import BeautifulSoup
 from drive import OVERFLOW, PHONE, audit, settle
 from support import FOLDER, missing, weight
 
+from pdpbook.pages.exercises import assignment
+
 LIVE = {live.name: live for page in pdp_live.PAGES for live in pdp_live.cells(page)}
 COINS = "foundations/coins change"
 LEAVE_CELLS = """() => {
@@ -32,7 +34,7 @@ def pages(tmp_path_factory):
     (folder / "_static").mkdir()
     (folder / "_static" / "live.js").write_text(pdp_live.script(), "utf-8")
     (folder / "_static" / "micropython.js").write_text(pdp_live.interpreter(), "utf-8")
-    for page in pdp_live.PAGES:
+    for page in (*pdp_live.PAGES, *pdp_live.EXERCISES):
         cells = "".join(
             f"<div class='cell'><div class='cell_input'><pre>{html.escape(live.code)}\n</pre></div>"
             "<div class='cell_output'><pre>as in the book</pre></div></div>"
@@ -115,6 +117,33 @@ def test_the_noise_broken_in_the_page_shows_in_the_number(tab, pages):
     assert cell.locator(".cell_output").is_visible()
 
 
+ANSWERS = {  # to the exercise on coins, as `check` judges them
+    "return 1 / (1 + np.exp(-np.asarray(epsilon, dtype=float)))": 0,
+    "return 0.5 + np.tanh(np.asarray(epsilon) / 2) / 2": 0,
+    "return 1 / (1 + np.exp(epsilon))": 2,
+    "return np.exp(epsilon)": 2,
+    "return 1 / (1 + np.exp(-epsilom))": 3,
+}
+
+
+def test_an_exercise_is_answered_and_judged_in_the_page(tab, pages):
+    tab.goto((pages / "book/exercises/foundations.html").as_uri())
+    cell = tab.locator("div.cell")
+    cell.locator(".live-start").click()
+    cell.get_by_text("Not written yet.").wait_for()
+    stub = cell.locator("textarea").input_value()
+    assert "- not written yet" in run(cell, stub)[0]
+    exercise = assignment("foundations").exercises["truth_probability"]
+    for answer, faults in ANSWERS.items():
+        code = re.sub(r"raise NotImplementedError.*", answer, stub)
+        names = {"np": np}
+        exec(code, names)
+        wanted = exercise.faults(names["truth_probability"], "visible", 0)
+        told, _ = run(cell, code)
+        assert re.findall(r"^- (.*)$", told, re.M) == [one.split("; it")[0] for one in wanted]
+        assert len(wanted) == faults
+
+
 WRONG = {  # code, what is printed, the last word
     "a name": ("x = 1\nprint(y)", "Line 2: NameError", "Error in line 2 of the cell."),
     "syntax": ("x = 1\ny = (2\nz = 3", "Line 3: SyntaxError", "Error in line 3 of the cell."),
@@ -147,14 +176,14 @@ def test_the_keyboard_alone_is_enough(tab, pages):
     ended(cell)
     code = cell.locator("textarea")
     assert code.evaluate("node => node === document.activeElement")
-    tab.keyboard.press("Control+End")
-    tab.keyboard.press("Enter")
+    tab.keyboard.press("Control+Home")
     tab.keyboard.type("for k in range(2):")
     tab.keyboard.press("Enter")
-    tab.keyboard.type("print(k)")
+    tab.keyboard.type("print(k)")  # on a line that is already indented
+    tab.keyboard.press("Enter")
     tab.keyboard.press("Control+Enter")
     ended(cell)
-    assert cell.locator(".live-printed").inner_text().endswith("\n0\n1\n")
+    assert cell.locator(".live-printed").inner_text().startswith("0\n1\n")
     assert cell.locator(".live-printed").get_attribute("aria-live") == "polite"
     tab.keyboard.press("Tab")  # the code is no trap
     assert cell.get_by_role("button", name="Run").evaluate(
@@ -172,7 +201,6 @@ def test_nothing_is_loaded_before_the_first_click(tab, folder):
     asked = set()
     tab.on("request", lambda request: asked.add(request.url))
     built(tab, "foundations/coins")
-    tab.wait_for_load_state("networkidle")
     assert tab.locator(".live-start").count() == 2
     assert not [url for url in asked if "live" in url or "micropython" in url]
     tab.locator(".live-start").first.click()
@@ -182,6 +210,26 @@ def test_nothing_is_loaded_before_the_first_click(tab, folder):
     }
     assert loaded == {"live.js", "micropython.js"}
     assert weight(FOLDER, {f"_static/{name}" for name in loaded}) < 260_000
+
+
+def test_other_values_of_a_grid_are_shown(tab, folder):
+    page = "per_instance/ops"
+    kept = pdp_live.grid(pdp_live.GRIDS / "per_instance-ops.json")
+    tab.goto((FOLDER / "book" / f"{page}.html").as_uri())
+    cell = tab.locator("div.cell:has(.live-bar)")
+    as_printed = cell.locator(".cell_output pre").inner_text()
+    cell.locator(".live-start").click()
+    cell.locator("select").first.wait_for()
+    for select in cell.locator("select").all():
+        select.select_option(index=0)
+    assert cell.locator(".cell_output pre").inner_text() == kept["printed"][0]
+    first = [values[0] for values in kept["names"].values()]
+    assert (
+        f"lam, gamma, delta = {', '.join(first)}\n" in cell.locator(".cell_input pre").inner_text()
+    )
+    cell.get_by_role("button", name="Reset").click()
+    assert cell.locator(".cell_output pre").inner_text() == as_printed
+    assert cell.locator(".cell_input pre span").count()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
