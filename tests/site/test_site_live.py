@@ -202,7 +202,7 @@ def test_nothing_is_loaded_before_the_first_click(tab, folder):
     tab.on("request", lambda request: asked.add(request.url))
     built(tab, "foundations/coins")
     assert tab.locator(".live-start").count() == 2
-    assert not [url for url in asked if "live" in url or "micropython" in url]
+    assert not [url for url in asked if url.endswith(("live.js", "micropython.js"))]
     tab.locator(".live-start").first.click()
     ended(tab.locator("div.cell.tag_minimal"))
     loaded = {
