@@ -281,7 +281,7 @@ def test_with_the_same_uniforms_a_cell_prints_what_numpy_prints(name, capsys, mo
     ours = printed(LIVE[name], capsys)
     monkeypatch.setattr(np.random, "default_rng", FromSmall)
     assert ours == printed(LIVE[name], capsys, with_numpy=True)
-    assert ours.endswith("the promise holds\n")
+    assert ours.endswith("not refuted (within four standard errors)\n")
 
 
 DRAWS = [  # name, arguments, distribution
@@ -410,7 +410,7 @@ BROKEN = {  # noise, or what decides who counts, as a reader may break it
 def test_a_broken_cell_breaks_the_promise(name, capsys):
     whole = printed(LIVE[name], capsys)
     broken = printed(LIVE[name], capsys, change=BROKEN[name])
-    assert broken.endswith("the promise FAILS\n")
+    assert broken.endswith("REFUTED\n")
 
     def number(text):
         return float(re.search(r": ([\d.]+|inf) \(standard error", text)[1])

@@ -111,7 +111,7 @@ def test_the_noise_broken_in_the_page_shows_in_the_number(tab, pages):
     printed, _ = run(
         cell, code.replace("np.tanh(epsilon / 2)\n    fair", "np.tanh(epsilon)\n    fair")
     )
-    assert printed.endswith("the promise FAILS\n")
+    assert printed.endswith("REFUTED\n")
     cell.get_by_role("button", name="Reset").click()
     assert cell.locator("textarea").input_value() == code
     assert cell.locator(".cell_output").is_visible()

@@ -132,11 +132,11 @@ def measured(one, other):
 
 
 def verdict(what, number, error, most):
-    """One line: what was measured, and whether the promise can be true."""
+    """One line: what was measured, and whether it refutes the promise."""
     beyond = number - 4 * error > most
     print(
         "{}: {:.2f} (standard error {:.2f}), promised at most {:g}".format(
             what, number, error, most
         )
     )
-    print("the promise FAILS" if beyond else "the promise holds")
+    print("REFUTED" if beyond else "not refuted (within four standard errors)")
