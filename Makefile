@@ -26,8 +26,8 @@ ifneq ($(wildcard ../shared/data),)
 export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
-.PHONY: help book lab slides serve test test-all test-units test-notebooks test-weekly coverage site-test landing lint \
-  binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace \
+.PHONY: help book live lab slides serve test test-all test-units test-notebooks test-weekly coverage site-test landing \
+  lint binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace \
   proofs
 
 help:  ## List the commands
@@ -62,6 +62,9 @@ book: $(READY)  ## Build the book into _build/html (7 minutes the first time, th
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/slides.py
 	@echo "Open $(HTML)/index.html, or run: make serve"
+
+live: $(READY)  ## Fetch what lets readers change code in the page, before make book (optional; npm)
+	@$(BIN)/python tools/live.py
 
 lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
 	$(LAB)/bin/python tools/links.py _lab

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 JUPYTER_BOOK = Path(sys.executable).parent / "jupyter-book"
 MADE_WITH = ("book/_ext", "book/_static", "book/_extra", "_config.yml", "_toc.yml", "book/*.yml")
-MADE_WITH += ("book/*.csv", "requirements.txt")
+MADE_WITH += ("book/*.csv", "requirements.txt", "_build/live/node_modules/.package-lock.json")
 HOME, REPOSITORY = "PDPBOOK_HOME", "PDPBOOK_REPOSITORY"  # of a site that is published
 MARK = BUILD / "made_with"  # what the pages of the last build were made with, if it ended well
 
