@@ -413,7 +413,7 @@ def test_the_ledger_says_what_was_tested_and_what_breaks_it(small_book):
         "## Title\n\n{.sift}\n- (ledger-thm-x)=\n  {prf:ref}`thm-x`, **Noise suffices**. ",
         "[{cite:t}`acharya2024personalized`]{.facet} Thm. 1.2, published as Thm. 2.3\n",
         "  *Tested*: largest loss: 0.5 (at most 1).\n",
-        "  *The test notices*: half the noise (2).\n",
+        "  *With a deliberate mistake it fails:* half the noise (2).\n",
         "  Label `thm-x`; in code: `f`\n",
     ]:
         assert piece in part
@@ -435,7 +435,8 @@ def silent(row, found):
     entry = found.get(f"ledger-{row['label']}", "")
     held = re.search(r"\*Tested\*: .*\d", entry)
     fell = re.search(
-        r"\*The test notices\*.* \((?:\S*\d\S*|no limit)\)|No fault is planted: .", entry
+        r"\*With a deliberate mistake it fails:\*.* \((?:\S*\d\S*|no limit)\)|No fault is planted: .",
+        entry,
     )
     return [word for word, there in [("test", held), ("fault", fell)] if not there]
 

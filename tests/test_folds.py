@@ -54,8 +54,8 @@ def test_a_sentence_for_every_check(cell):
     said = sentence(lines)
     held, broken = (sum(one.broken is which for one in lines) for which in (False, True))
     assert len(lines) == len(re.findall(rf"^{label(cell.source)}  ", shown(cell), re.M)) > 0
-    assert said.startswith("Tested: " if held else "The test notices")
-    assert ("The test notices" in said) == bool(broken)
+    assert said.startswith("Tested: " if held else "With a deliberate mistake it fails:")
+    assert ("With a deliberate mistake it fails:" in said) == bool(broken)
     assert said.endswith(".")
     assert not any(name in said for name in LABELS)
     assert not re.search(r"[`$\\*<\n]|[a-z]{2}_|  |[✗✘]", said)
@@ -67,7 +67,10 @@ def test_a_sentence_for_every_check(cell):
 def test_a_number_that_is_not_printed_is_noticed():
     assert absent("Tested: x: in 3 cases up to 0.12 (at most 1).", "x 0.12 <= 1") == []
     assert absent("Tested: x: 0.12 (at most 1).", "x 0.123 <= 1") == ["0.12"]
-    assert absent("The test notices 5 faults, among them y (1,200).", "1200 5.0") == []
+    assert (
+        absent("With a deliberate mistake it fails: 5 mistakes, among them y (1,200).", "1200 5.0")
+        == []
+    )
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -93,7 +96,7 @@ def test_the_numbers_of_a_sentence_written_by_hand_are_printed(path):
             "thm-x  loss / budget, one bill   0.126  <= 1\n"
             "thm-x  scaled by the extremes of the file   128  not <= 1",
             "Tested: loss / budget, one bill: 0.126 (at most 1). "
-            "The test notices: scaled by the extremes of the file (128).",
+            "With a deliberate mistake it fails: scaled by the extremes of the file (128).",
         ),
         (
             "thm-x  loss / budget, Huber   0.99  <= 1\nthm-x  nearly attained   0.99  >= 0.9\n"
@@ -113,7 +116,7 @@ def test_the_numbers_of_a_sentence_written_by_hand_are_printed(path):
         (
             "thm-x  planted: scale_for_rate   2  not <= 1\nthm-x  HalfTheNoise   inf  not <= 1\n"
             "thm-x  GaussianMu   3  not <= 1\nthm-x  TForItsRoot   4  not <= 1",
-            "The test notices: scale for rate (2); half the noise (no limit); "
+            "With a deliberate mistake it fails: scale for rate (2); half the noise (no limit); "
             "Gaussian mu (3); T for its root (4).",
         ),
         (

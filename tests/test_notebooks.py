@@ -279,7 +279,7 @@ def unquoted(notebook):
         if "check" not in cell.metadata.get("tags", []):
             continue
         said = cell.metadata.get("mystnb", {}).get("code_prompt_show", "")
-        if not re.fullmatch(r"Tested.*\. The test notices .*\.", said):
+        if not re.fullmatch(r"Tested.*\. With a deliberate mistake it fails: .*\.", said):
             wrong.append(f"check {cell.id} does not say what was tested and what is noticed")
         checked = {name for kind, name in pages.markers(cell.source) if kind == "check"}
         broken = {name for kind, name in pages.markers(after.source if after else "")}
@@ -439,7 +439,10 @@ def formed(kind, more=""):
 
 
 EXERCISE = "\n\n::::{exercise} One\n:::{dropdown} Hint\nWords.\n:::\n::::"
-SENTENCE = "Tested in 1,000 cases: it is 0.5. The test notices half the noise (2 times)."
+SENTENCE = (
+    "Tested in 1,000 cases: it is 0.5. "
+    "With a deliberate mistake it fails: half the noise (2 times)."
+)
 
 
 def wrongly(sentence, broken="thm-x"):

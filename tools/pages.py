@@ -127,7 +127,8 @@ def ledger(pages: dict[str, Page]) -> str:
             f"{fell} times an assumption was dropped or a bug planted, and the same test failed, "
             "as it should.\n",
             "An entry says both in words. *Tested* names what was computed, the number, and in "
-            "brackets what is claimed of it. *The test notices* names what was broken on purpose, "
+            "brackets what is claimed of it. *With a deliberate mistake it fails:* names what was "
+            "broken on purpose, "
             "with the number that gave it away.\n",
             f"Every line as the notebooks printed it: {{download}}`the full log <{LOG}>` "
             f"({held + fell} lines, CSV).\n",

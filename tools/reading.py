@@ -316,7 +316,10 @@ def plain(text: str) -> str:
 def told(lines: Iterable[Line], shown: int = 8) -> list[str]:
     """What was tested and what the test notices, a sentence each."""
     said = escaped(sentence([line.said for line in lines], shown))
-    return re.split(r" (?=\*The test)", re.sub(r"(^Tested|The test notices)", r"*\1*", said))
+    return re.split(
+        r" (?=\*With a deliberate)",
+        re.sub(r"(^Tested|With a deliberate mistake it fails:)", r"*\1*", said),
+    )
 
 
 def entry(anchor: str, *parts: str) -> str:

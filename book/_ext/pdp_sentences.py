@@ -132,9 +132,10 @@ def sentence(lines: Iterable[Measured], shown: int = SHOWN) -> str:
     elif held:
         said.append("Tested: " + "; ".join(held))
     if len(faults) > shown:
-        said.append(f"The test notices {len(faults)} faults, among them " + "; ".join(faults[:few]))
+        among = f"{len(faults)} mistakes, among them "
+        said.append("With a deliberate mistake it fails: " + among + "; ".join(faults[:few]))
     elif faults:
-        said.append("The test notices: " + "; ".join(faults))
+        said.append("With a deliberate mistake it fails: " + "; ".join(faults))
     return " ".join(f"{one}." for one in said)
 
 

@@ -153,7 +153,7 @@ def test_what_breaks_a_theorem_is_found_from_the_ledger(visit):
     row.locator("a[href*='#ledger-']").click()
     tab.wait_for_url("**/ledger/personalized.html#ledger-*")
     entry = tab.locator("li", has=tab.locator("p:target"))
-    assert re.search(r"The test notices.*\d", entry.inner_text())
+    assert re.search(r"With a deliberate mistake it fails:.*\d", entry.inner_text())
 
 
 def test_a_link_to_what_is_hidden_shows_it(visit):
