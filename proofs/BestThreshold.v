@@ -10,12 +10,14 @@
    The box and this file:
    - n people, budgets above 0                 eps : nat -> R
    - the sorted budgets                        is_sorted: eps 0 >= eps 1 >= ...; part 2 and 3 are about
-                                               sorted budgets, as the box's eps_(1) >= eps_(2) >= ...
+                                               sorted budgets only; that sorting changes no count and
+                                               no sum is not proven
    - m(tau)                                    count n eps tau
    - M                                         best n eps, the largest k eps_(k)
    - H_n                                       harmonic n
    - the weight 1/m(tau), the rate             threshold_weight, threshold_rate
-   - the loss of a person                      the ratio of the densities of the release *)
+   - the loss of a person                      the ratio of the densities of the release, given that the
+                                               center moves by at most w_i C *)
 
 Require Import FunctionalExtensionality.
 From Book Require Import Vectors PdpOp.

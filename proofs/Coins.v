@@ -12,6 +12,8 @@
    - independence                              chance is a product, by definition
    - neighbors, differ in record i only        differ_at
    - a set S of outputs                        a function from outputs to bool (there are 2^n outputs)
+   - anything computed from the reports        coins_post_processing, and coins_random_processing if the
+                                               computation draws at random
    - (eps_1, ..., eps_n)-private (def-rr-promise)   the conclusion of coins_private, written out *)
 
 Require Import Bool.
@@ -207,6 +209,17 @@ Theorem coins_post_processing n eps x x' i (T : Type) (f : (nat -> bool) -> T) (
   (i < n)%nat -> 0 < eps i -> differ_at n i x x' ->
   Pr n eps x (fun y => S (f y)) <= exp (eps i) * Pr n eps x' (fun y => S (f y)).
 Proof. intros; apply coins_private; auto. Qed.
+
+(* The same if the computation draws at random, too: k y is the chance that what is computed from the
+   reports y lies in a set. *)
+Theorem coins_random_processing n eps x x' i (k : (nat -> bool) -> R) :
+  (i < n)%nat -> 0 < eps i -> differ_at n i x x' -> (forall y, 0 <= k y <= 1) ->
+  sum_outputs n (fun y => chance n eps x y * k y) <=
+    exp (eps i) * sum_outputs n (fun y => chance n eps x' y * k y).
+Proof.
+  intros Hi He D K. rewrite <- sum_outputs_scale. apply sum_outputs_le; intros y.
+  assert (A := chance_ratio n eps x x' y i Hi ltac:(lra) D). destruct (K y). nra.
+Qed.
 
 (* A number that serves in place of the budget of person i is not below it. *)
 Theorem coins_budget_smallest n eps i c :

@@ -12,14 +12,16 @@
    - a release, on any set of people           release P past who, a density of the next output
    - the odometer, the filter                  odometer, admitted
    - with person i, without person i           with_person, without_person: the others are whoever the filter
-                                               admits, in both; that they are the same is not assumed
+                                               admits, in both. They are the same for the same past,
+                                               as costs and budgets are the same functions in both
    - pure, Renyi costs for every set of        pure_cost, renyi_cost; of a divergence at most c, in the form
      other people                              "integral of p^a q^(1-a) at most exp((a - 1) c)"
    - all k outputs together                    joint: the product of the densities, each given its past
-   - exactly k releases                        "at most k": add some of cost 0
+   - exactly k releases                        "at most k": add some of cost 0 (leaving_out_is_free)
 
-   Assumed: densities are positive, and (Renyi) the integrals exist; the divergence of all outputs is the
-   integral over the last output, then over the one before, and so on. Not proven: Gaussian costs. *)
+   Assumed: budgets are at least 0, densities are positive, and (Renyi) integrate to 1, and the integrals
+   exist; the divergence of all outputs is the integral over the last output, then over the one before, and
+   so on. Not proven: Gaussian costs. *)
 
 Require Import FunctionalExtensionality List Bool.
 Import ListNotations.
@@ -49,6 +51,15 @@ Fixpoint odometer {X} (P : process X) (i : nat) (past : list X) : R :=
 Definition admitted {X} (P : process X) (past : list X) (i : nat) : bool :=
   if Rle_dec (odometer P i past + cost P i past) (budget P i) then true else false.
 
+(* The filter admits whoever can pay, not fewer. *)
+Lemma who_can_pay_is_admitted {X} (P : process X) past i :
+  admitted P past i = true <-> odometer P i past + cost P i past <= budget P i.
+Proof.
+  unfold admitted.
+  destruct (Rle_dec (odometer P i past + cost P i past) (budget P i)); split; intros;
+    auto; congruence || contradiction.
+Qed.
+
 (* The set who, and person i; the set who, but not person i. *)
 Definition add (i : nat) (who : nat -> bool) : nat -> bool := fun j => orb (Nat.eqb j i) (who j).
 Definition drop (i : nat) (who : nat -> bool) : nat -> bool :=
@@ -73,6 +84,16 @@ Definition pure_cost {X} (P : process X) (i : nat) : Prop :=
     0 <= cost P i past /\
     release P past (add i who) o <= exp (cost P i past) * release P past (drop i who) o /\
     release P past (drop i who) o <= exp (cost P i past) * release P past (add i who) o.
+
+(* The definition is neither too narrow nor too wide: a release that leaves person i out costs 0, and no
+   cost is below 0. *)
+Lemma leaving_out_is_free {X} (P : process X) i :
+  (forall past, cost P i past = 0) ->
+  (forall past who, release P past (add i who) = release P past (drop i who)) -> pure_cost P i.
+Proof. intros C E past who o. rewrite C, E, exp_0. lra. Qed.
+
+Lemma no_cost_below_zero {X} (P : process X) i past (o : X) : pure_cost P i -> 0 <= cost P i past.
+Proof. intros C. destruct (C past (fun _ => true) o) as [A _]. exact A. Qed.
 
 (* p^a q^(1 - a), under the integral of the Renyi divergence of order a. *)
 Definition renyi_term {X} (a : R) (p q : X -> R) (o : X) : R :=
@@ -204,6 +225,10 @@ Definition integrals_exist {X} (I : integral X) (a : R) (p q : list X -> X -> R)
   (forall k past,
     integrable I (fun o => iterated I k (renyi_term a (joint p) (joint q)) (o :: past))).
 
+Lemma integrals_of_sums_exist {X} (I : integral X) a p q :
+  (forall f, integrable I f) -> integrals_exist I a p q.
+Proof. split; auto. Qed.
+
 Lemma iterated_bound {X} (I : integral X) a (P : process X) i (p q : list X -> X -> R) :
   1 < a -> (forall past o, 0 < p past o) -> (forall past o, 0 < q past o) -> 0 <= budget P i ->
   integrals_exist I a p q ->
@@ -233,6 +258,23 @@ Proof.
   intros H. unfold renyi_term. rewrite <- Rpower_plus. replace (a + (1 - a)) with 1 by ring.
   apply Rpower_1; auto.
 Qed.
+
+(* As for pure costs. *)
+Lemma leaving_out_is_free_renyi {X} (I : integral X) a (P : process X) i :
+  positive P -> (forall past who, value I (release P past who) = 1) ->
+  (forall past, cost P i past = 0) ->
+  (forall past who, release P past (add i who) = release P past (drop i who)) ->
+  renyi_cost I a P i.
+Proof.
+  intros Pos One C E past who. rewrite C, E, Rmult_0_r, exp_0.
+  replace (renyi_term a (release P past (drop i who)) (release P past (drop i who)))
+    with (release P past (drop i who)); [rewrite One; lra |].
+  apply functional_extensionality; intros o. symmetry; apply same_density, Pos.
+Qed.
+
+Lemma no_renyi_cost_below_zero {X} (I : integral X) a (P : process X) i past :
+  renyi_cost I a P i -> 0 <= cost P i past.
+Proof. intros C. destruct (C past (fun _ => true)) as [A _]. exact A. Qed.
 
 (* The divergence of order a of k outputs is at most the budget, in both directions. *)
 Theorem filter_renyi {X} (I : integral X) a (P : process X) i k :

@@ -19,9 +19,10 @@
    - f, G(Lambda, nu)                          objective, G
    - G(Lambda), the minimum over nu            the greatest lower bound of G(Lambda, nu)
    - f*, the least value of f                  bounds hold for every C with C X = I; optimal
+   - the program for some of the rows          only chosen x: the same program, 0 for the rows left out
 
    Assumed: in part 1 for G > 0, that some C with C X = I exists. Not proven: that multipliers which attain
-   the bound exist (part 2). *)
+   the bound exist (part 2), nor that a nu attains G(Lambda). *)
 
 From Book Require Import Vectors WeightedAverage.
 

@@ -14,7 +14,9 @@
    - every set of outputs                      an indicator function, whose products with the densities are
                                                integrable; Pr as in Integral.v
    - mean and variance                         those of any linear expectation (expectation)
-   - independent records, independent noise    uncorrelated: weaker, so nothing is lost
+   - t, and weights with sum 1                 in published_variance any t, and weights that may be negative
+   - independent records, independent noise    uncorrelated: less than independent, but that the means of
+                                               squares and products exist is assumed
    - the mean 0 and the variance 2 b^2 of      assumed: hypotheses of published_variance
      Laplace noise *)
 
@@ -28,6 +30,16 @@ Definition in_interval (m : nat) (s : nat -> nat) (low B : R) (y : nat -> nat ->
 
 Definition user_neighbors (m : nat) (s : nat -> nat) (l : nat) (y y' : nat -> nat -> R) : Prop :=
   forall k r, (k < m)%nat -> (r < s k)%nat -> k <> l -> y k r = y' k r.
+
+(* The definitions are not too narrow: all records of the interval count, and data with all records of
+   person l replaced by any others are neighbors. *)
+Lemma whole_interval m s low B y :
+  (forall l r, low <= y l r <= low + B) -> in_interval m s low B y.
+Proof. intros H l r _ _. apply H. Qed.
+
+Lemma records_replaced m s l y z :
+  user_neighbors m s l y (fun k r => if Nat.eqb k l then z r else y k r).
+Proof. intros k r _ _ ne. rewrite (proj2 (Nat.eqb_neq k l) ne). auto. Qed.
 
 Definition weighted_sum (m : nat) (s : nat -> nat) (c y : nat -> nat -> R) : R :=
   sum m (fun l => sum (s l) (fun r => c l r * y l r)).
@@ -116,6 +128,20 @@ Record expectation (Omega : Type) := {
 
 Arguments has_mean {Omega}.
 Arguments mean {Omega}.
+
+(* There is one: the mean over n points with weights p that sum to 1. *)
+Lemma weights_give_an_expectation n p :
+  sum n p = 1 ->
+  exists E : expectation nat, forall X, has_mean E X /\ mean E X = sum n (fun j => p j * X j).
+Proof.
+  intros One. unshelve eexists.
+  - refine {| has_mean := fun _ => True; mean := fun X => sum n (fun j => p j * X j) |}.
+    + intros a. split; auto. rewrite (sum_ext n _ (fun j => a * p j)) by (intros; ring).
+      rewrite sum_scale, One. ring.
+    + intros X Y _ _. split; auto. rewrite <- sum_plus. apply sum_ext; intros; ring.
+    + intros a X _. split; auto. rewrite <- sum_scale. apply sum_ext; intros; ring.
+  - intros X; simpl; auto.
+Qed.
 
 Definition variance_of {Omega} (E : expectation Omega) (X : Omega -> R) : R :=
   mean E (fun o => (X o - mean E X)^2).

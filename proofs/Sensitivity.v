@@ -18,7 +18,8 @@
                                                square subtracted, multiplied out
    - g differentiable at theta_1               has_gradient: the derivative along every line through
                                                theta_1; less than the box asks
-   - Delta_i, a supremum                       the bound for all pairs of neighbors *)
+   - Delta_i, a supremum                       a least upper bound; sensitivity_supremum_exists: there is
+                                               one *)
 
 Require Import FunctionalExtensionality.
 From Book Require Import Vectors.
@@ -60,6 +61,17 @@ Definition strongly_convex (d : nat) (gamma : R) (G : vector -> R) : Prop :=
 (* Along every line through theta the slope of g is the inner product with v. *)
 Definition has_gradient (d : nat) (g : vector -> R) (theta v : vector) : Prop :=
   forall u, derivable_pt_lim (fun t => g (plus theta (scale t u))) 0 (dot d v u).
+
+(* The definitions are not too narrow: all records of the box are in the domain, and a data set with the
+   record of person i replaced by any other is a neighbor. *)
+Lemma whole_domain n d D :
+  (forall j k, 0 <= row D j k <= 1) -> (forall j, -1 <= label D j <= 1) -> in_domain n d D.
+Proof. split; auto. Qed.
+
+Lemma record_replaced n d i D x y :
+  neighbors n d i D {| row := fun j => if Nat.eqb j i then x else row D j;
+                       label := fun j => if Nat.eqb j i then y else label D j |}.
+Proof. intros j _ ne. simpl. rewrite (proj2 (Nat.eqb_neq j i) ne). auto. Qed.
 
 (* The published constant, for a bound B of the minimizer, and the published bound. *)
 Definition constant (d : nat) (lambda B : R) : R :=
@@ -475,4 +487,20 @@ Proof.
   - intros u. rewrite dot_sym, dot_zero. apply derivable_pt_lim_const.
   - intros x. specialize (M x). lra.
   - unfold norm at 1. rewrite dot_zero, sqrt_0. right; field; lra.
+Qed.
+
+(* There is a supremum. *)
+Theorem sensitivity_supremum_exists n d w lambda i :
+  is_weighting n w -> 0 < lambda -> (i < n)%nat ->
+  exists Delta, is_lub (moves n d w lambda i) Delta.
+Proof.
+  intros W L Hi. destruct (completeness (moves n d w lambda i)) as [Delta H]; [| | exists Delta; auto].
+  - exists (w i * constant d lambda (norm_bound d lambda)).
+    intros m (D & D' & theta & theta' & dom & dom' & Nb & M & M' & ->).
+    apply sensitivity_published with (n := n) (D := D) (D' := D'); auto.
+  - set (D := {| row := fun _ => zero; label := fun _ => 0 |}).
+    assert (dom : in_domain n d D) by (apply whole_domain; intros; simpl; unfold zero; lra).
+    destruct (minimizer_exists n d w lambda D W L) as [theta M].
+    assert (Nb : neighbors n d i D D) by (intros j _ _; auto).
+    exists (norm d (minus theta theta)), D, D, theta, theta. auto 10.
 Qed.

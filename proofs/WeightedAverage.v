@@ -14,7 +14,8 @@
    - sigma > 0, kappa                          positive numbers; A is their quotient, ratio
    - the equation for h                        is_level
    - n_h                                       users_at h
-   - the claimed weights                       best_weight: those of a person, split evenly *)
+   - the claimed weights                       best_weight: those of a person, split evenly
+   - sizes in falling order, r_j               level_is_largest: s itself is in falling order *)
 
 From Book Require Import Vectors.
 

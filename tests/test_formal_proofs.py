@@ -114,6 +114,12 @@ def planted(folder, file, old, new):
         ("Coins.v", r"Definition ", "Hypothesis h : 0 = 1.\n\nDefinition ", "says Hypothesis"),
         ("Coins.v", "Require Import Bool", "Require Import Bool Classical_Pred_Type", "may not"),
         ("Coins.v", "Definition ", "Unset Guard Checking.\n\nDefinition ", "says Unset"),
+        # meanings that change behind the back of the reader
+        ("PdpOp.v", "(?=Definition weight)", "Lemma norm : R.\nProof. auto. Qed.\n\n", "norm ag"),
+        ("PdpOp.v", "(?=Definition weight)", 'Notation "x <= y" := (x = x).\n\n', "says Notation"),
+        ("PdpOp.v", "(?=Definition weight)", "Local Definition norm := 0.\n\n", "says Local"),
+        ("Coins.v", "(?=Definition report)", "Open Scope nat_scope.\n\n", "says Open"),
+        ("Coins.v", r"Qed\.", "Defined.", "says Defined"),
         ("boxes.csv", r"(?<=minimizer_norm_sqrt,)", "lem-stability ", "box of lem-norm-sqrt"),
     ],
 )

@@ -26,6 +26,9 @@ BOXES = FOLDER / "boxes.csv"
 BUILD = ROOT / "_build" / "proofs"
 DEFINITIONS = ("Definition", "Fixpoint", "Record")
 STATEMENTS = ("Theorem", "Lemma")
+OTHERS = re.compile(  # all else could change what a statement means
+    r"From Book Require |Require (Im|Ex)port |Arguments |Import ListNotations$|Open Scope R_scope$"
+)
 LIBRARIES = {"Reals", "Lra", "Lia", "Psatz", "Bool", "List", "FunctionalExtensionality"}
 AXIOMS = {  # the classical real numbers of Coq's own library
     "ClassicalDedekindReals.sig_not_dec",
@@ -57,7 +60,7 @@ def without_comments(text: str) -> str:
 @cache
 def split(text: str) -> list[str]:
     """Return the sentences of a text, proofs left out."""
-    text = re.sub(r"\bProof\.\s.*?\b(Qed|Defined|Admitted)\.", "", text, flags=re.S)
+    text = re.sub(r"\bProof\.\s.*?\b(Qed|Admitted)\.", "", text, flags=re.S)
     return [part.strip() for part in re.split(r"\.(?=\s|$)", text) if part.strip()]
 
 
@@ -168,7 +171,18 @@ def faults(folder: Path = FOLDER) -> list[str]:
     for file in files(folder):
         for word in REFUSED.findall(read(file, folder)):
             found.append(f"proofs/{file}.v says {word}: nothing is admitted, and nothing assumed.")
+        if "Defined." in read(file, folder):
+            found.append(f"proofs/{file}.v says Defined: a definition that nobody reads.")
+        named = [kind_and_name(s) for one in imports(file, folder) for s in sentences(one, folder)]
+        known = {name for kind, name in named if kind in (*DEFINITIONS, *STATEMENTS)}
         for sentence in sentences(file, folder):
+            kind, name = kind_and_name(sentence)
+            if kind in (*DEFINITIONS, *STATEMENTS):
+                if name in known:
+                    found.append(f"proofs/{file}.v names {name} again: it hides what it imports.")
+                known.add(name)
+            elif not OTHERS.match(sentence):
+                found.append(f"proofs/{file}.v says {kind}: it is no part of what people read.")
             if re.match(r"(From \w+ )?Require", sentence) and not _imports_known(sentence, folder):
                 found.append(f"proofs/{file}.v imports what it may not: {sentence}.")
     for row in rows(folder / BOXES.name):
