@@ -359,7 +359,7 @@ class _Stage:
             model,
             self.people,
             self.columns,
-            epsilon=epsilon,
+            epsilon=_from_smallest(epsilon),
             bounds=self.bounds,
             y_bounds=self.y_bounds,
             rows_per_user=self.rows if all_rows else None,
@@ -517,6 +517,13 @@ def _nobody(epsilon: Any, people: Any) -> str:
     else:
         budgets = check.nonnegative(epsilon, "epsilon")
     return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
+
+
+def _from_smallest(epsilon: Any) -> Any:
+    """Return the budgets from the smallest on: one order is enough, as invented people are alike."""
+    if isinstance(epsilon, Mapping):
+        return dict(sorted(epsilon.items()))
+    return np.sort(epsilon) if np.ndim(epsilon) else epsilon
 
 
 def _setting(epsilon: Any) -> Any:

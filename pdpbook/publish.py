@@ -148,7 +148,8 @@ def load(content: Mapping[str, Any]) -> Published:
     """
     if not isinstance(content, Mapping):
         raise TypeError(
-            f"content must be a mapping that export wrote; got {type(content).__name__}"
+            f"content must be a mapping that export wrote, of text json.loads(text); got "
+            f"{type(content).__name__}"
         )
     if content.get("what") != WHAT:
         raise ValueError(f"content must be what export wrote; got what = {content.get('what')!r}")
@@ -283,6 +284,8 @@ def statement(
 
 def _guarantee(model: Any) -> Promise:
     """Return the promise of a fitted model, or raise if there is none that may leave."""
+    if not hasattr(model, "fit"):
+        raise TypeError(f"model must be a fitted mechanism; got {type(model).__name__}")
     check_is_fitted(model)
     guarantee = getattr(model, "guarantee_", None)
     if not isinstance(guarantee, Promise):

@@ -244,10 +244,12 @@ def _places_by_user(epsilon: Any, users: Users, name: str) -> NDArray[np.intp] |
     if len(epsilon) != n:
         if places is None or len(epsilon) != m:
             reason = f" ({why_not})" if why_not else ""
+            # of a name that is there twice a dict would keep the last budget, without a word
+            other = f". For budgets of more users, pass {name}.to_dict()"
             raise ValueError(
                 f"{name} must be a Series of length {n}, one value for each row of X, or have an "
                 f"index that is exactly the {m} users; got length {len(epsilon)} and another index"
-                f"{reason}. For budgets of more users, pass {name}.to_dict()"
+                f"{reason}" + (other if epsilon.index.is_unique else "")
             )
         return places
     # As many values as rows: one a row, unless the index says otherwise.
