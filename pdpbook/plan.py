@@ -520,7 +520,7 @@ def _nobody(epsilon: Any, people: Any) -> str:
 
 
 def _from_smallest(epsilon: Any) -> Any:
-    """Return the budgets from the smallest on: one order is enough, as invented people are alike."""
+    """Return the budgets, smallest first: one order is enough, as invented people are alike."""
     if isinstance(epsilon, Mapping):
         return dict(sorted(epsilon.items()))
     return np.sort(epsilon) if np.ndim(epsilon) else epsilon
