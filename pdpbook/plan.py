@@ -186,7 +186,8 @@ def plan(
 
     Of those that count it takes the one whose gain, in shares of the variance of the label, is
     largest in the mean of the guesses and of the wrong ones: the smallest error under the guesses
-    alone would be a bet on them. If none counts, the verdict is no: publish the private mean.
+    alone would be a bet on them. If none counts, the verdict is no: publish the private mean, or
+    nothing, if the noise of that mean is larger than the spread of labels that you guess.
     These rules were chosen on tables drawn at random (`lab/data/planned/rules.csv`) and are judged
     on others (`lab/data/planned/tables.csv`), where they do not always hold.
 
@@ -314,8 +315,10 @@ def plan(
     if chosen is None:
         estimator, rehearsal, all_rows = mean, of_mean, False
         best = candidates[0]
-        verdict = f"No: publish the private mean. The smallest error, {best.rehearsal.model}: "
-        verdict += f"{best.why_not}."
+        verdict = "No: publish the private mean."
+        if of_mean.constant.value > np.sqrt(2) * y_sd:
+            verdict = "No: publish nothing. A private mean has more noise than labels spread."
+        verdict += f" The smallest error, {best.rehearsal.model}: {best.why_not}."
     else:
         estimator, rehearsal, all_rows = chosen.estimator, chosen.rehearsal, chosen.all_rows
         verdict = f"Yes: publish {rehearsal.model}. {rehearsal.verdict}"

@@ -142,11 +142,22 @@ def test_a_plan_is_the_same_each_time(three_penalties):
     assert one.table() == two.table()
 
 
+def test_nothing_is_published_if_a_mean_has_more_noise_than_labels_spread():
+    people = dict(bounds=(0, 1), y_bounds=(8, 50), y_mean=16, y_sd=4, r2=0.5)
+    found = plan(3000, 3, epsilon=0.001, **people)  # noise of the mean: 42 / 3 * sqrt(2) = 20
+    assert found.verdict.startswith("No: publish nothing. A private mean has more noise")
+    assert not found.is_yes
+    assert plan(3000, 3, epsilon=0.01, **people).verdict.startswith("No: publish the private mean")
+
+
 @pytest.mark.parametrize(("people", "epsilon"), [(30, 1.0), (1000, 0.01), (2, 1e-6)])
 def test_few_people_or_tiny_budgets_get_a_no(people, epsilon):
     found = planned(people, epsilon)
     assert not found.is_yes
-    assert found.verdict.startswith("No: publish the private mean.")
+    is_lost = found.constant.value > np.sqrt(2) * GUESSES["y_sd"]
+    assert is_lost == (people == 2)
+    says = "nothing." if is_lost else "the private mean."
+    assert found.verdict.startswith(f"No: publish {says}")
     assert isinstance(found.estimator, PersonalizedMean)
     assert found.rehearsal.model == "PersonalizedMean"
     assert all(one.why_not for one in found.candidates)
