@@ -166,7 +166,7 @@ REVIEW = {
 #: answers that lose points, with how many they keep of 4
 PARTLY = {
     "max": (TRUTH.format("np.exp(epsilon) / (1 + np.exp(epsilon))"), 3.5),
-    "noa": (TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon) / 2))"), 2.5),
+    "noa": (TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon) / 2))"), 2),
     "ole": (TRUTH.format("[] + epsilon"), 0),
     "pia": ("", 0),
     "ray": (TRUTH.format("np.full(np.shape(epsilon), 0.75)"), 0.3),
@@ -752,7 +752,7 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     assert changed == {"110"}
     table = pd.read_csv(graded / "marks" / f"{NAME}.csv", dtype={"student": str})
     table = table.set_index("student")
-    assert table.score["110"] == FULL - 1.5
+    assert table.score["110"] == FULL - 2
     assert table.remarks["110"] == "the file was called better.ipynb"
     assert table.remarks.drop("110").equals(totals.remarks.drop("110"))
 

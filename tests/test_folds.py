@@ -15,7 +15,7 @@ from pdp_sentences import Cell, kinds, label, measured, sentence
 
 PAGES = [path for path in notebooks.sources() if path.parent.name != "exercises"]
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\d)")
-COUNTS = re.compile(r"(?<=in )(\d+)(?= cases )|(?<=Tested: )(\d+)(?= prop)|(\d+)(?= faults)")
+COUNTS = re.compile(r"(?<=in )(\d+)(?= cases )|(?<=Tested: )(\d+)(?= prop)|(\d+)(?= mistakes)")
 IN_WORDS = {"five": "5", "three": "3"}  # in sentences written by hand
 
 
