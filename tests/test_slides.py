@@ -1,77 +1,56 @@
-"""Plans of slides fit the book, and slides are made of what stands on a page, or refused.
+"""Every sentence that a slide takes stands on its page: said before anything is built."""
 
-How they look, and that every place of every plan is on its built page, is in tests/site.
-"""
-
+import json
+import re
 from pathlib import Path
 
 import pytest
-import slides
 import yaml
 
-from course.teaching import load
-
 ROOT = Path(__file__).resolve().parent.parent
-PLANS = yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8"))
-CHAPTERS = load()[1]
-PAGE = r"""<article class="bd-article"><section id="top">
-<h1>7. Noise<a class="headerlink">#</a></h1>
-<p>Ask 1.5 people. They say <em>no.</em> Then <a href="x.html">ask</a> again, with</p>
-<div class="math">\[ t \]</div>
-<p>Ask others. Let <span class="math">\(x_i\)</span> be 2.</p>
-<div class="proof theorem" id="thm-a"><p class="admonition-title">
-<span class="caption-number">Theorem 7.1 </span>(A)</p>
-<section id="in"><p>All is well.</p></section></div>
-<figure id="fig-a"><svg viewbox="0 0 300 100" class="inline-figure" role="img"></svg><figcaption><p>
-<span class="caption-number">Fig. 7.1 </span><span class="caption-text">A curve.</span></p>
-</figcaption></figure>
-<div><div data-figure="fig-a"><script type="application/json">{}</script></div>
-<script src="../../_static/explore/a.js"></script></div>
-<table id="t"><tr><td>3</td></tr></table></section>
-<section id="summary"><h2>Summary</h2><p>It is so. Next: more.</p></section></article>"""
+PLANS = yaml.safe_load((ROOT / "book/slides.yml").read_text("utf-8"))
+PLACE = re.compile(r"(?:move |table )?[a-z]+-[\w-]+|table [\w-]+")  # a figure, a statement, a table
+NUMBERED = re.compile(r"(?:Lemma|Theorem|Proposition|Algorithm|Definition|Fig\.) [\d.]*\d")
+CITED = re.compile(r"[A-Z]\w+(?: and \w+| et al\.)? \[\d{4}\]")
+REFERENCE = "..."  # what the build writes in the place of a reference
+
+
+def words_of(markdown):
+    """Text as it is read: links by their words, references as dots, no marks, one space."""
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"\{[\w:]+\}`[^`]*`", REFERENCE, text)
+    return " ".join(re.sub(r"[*`]", "", text).replace("'", "’").split())
+
+
+def page(name):
+    """All text and captions of a page."""
+    cells = json.loads((ROOT / f"book/{name}.ipynb").read_text("utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    figures = [cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in cells]
+    return words_of("\n\n".join([*texts, *(figure.get("caption", "") for figure in figures)]))
+
+
+def sentences(plan):
+    """How the sentences begin that these slides take."""
+    for entry in plan:
+        places = entry["because"] if "vote" in entry else next(iter(entry.values()))
+        for place in [places] if isinstance(places, str) else places:
+            if not PLACE.fullmatch(place):
+                start = re.sub(r" \(\d+\)$", "", place).replace("'", "’")
+                yield CITED.sub(REFERENCE, NUMBERED.sub(REFERENCE, start))
+
+
+def absent(plan, text):
+    return [start for start in sentences(plan) if start not in text]
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_plan_is_a_lecture(name):
-    plan = PLANS[name]
-    votes = [entry for entry in plan if "vote" in entry]
-    assert [set(vote) for vote in votes] == [{"vote", "options", "right", "because"}] * 2
-    assert all(vote["right"] in range(1, len(vote["options"]) + 1) for vote in votes)
-    assert len(plan) + len(votes) + 2 in range(15, 23)
-    assert sum(str(entry).count("move fig-") for entry in plan) == 1
-    assert name in CHAPTERS
+def test_the_sentences_of_slides_stand_on_their_page(name):
+    assert absent(PLANS[name], page(name)) == []
 
 
-def test_places_are_taken_as_they_stand():
-    chapter = slides.Chapter(PAGE)
-    assert chapter.take("Ask 1.5") == "<p>Ask 1.5 people.</p>"
-    assert chapter.take("They say (2)").startswith("<p>They say <em>no.</em> Then ask again, with")
-    assert r"\[ t \]" in chapter.take("Then ask")
-    assert chapter.take("Let $x_i") == r'<p>Let <span class="math">\(x_i\)</span> be 2.</p>'
-    assert slides.plain(chapter.take("thm-a")) == "Theorem 7.1 (A) All is well."
-    assert 'id="' not in chapter.take("thm-a")
-    assert "A curve." in chapter.take("fig-a")
-    assert "Fig. 7.1" not in chapter.take("fig-a")
-    assert "<td>3</td>" in chapter.take("table top")
-    assert chapter.summary() == "<p>It is so. </p>"
-    assert 'class="moving"' in chapter.take("move fig-a")
-    assert list(chapter.scripts) == ['<script src="../../_static/explore/a.js"></script>']
-
-
-@pytest.mark.parametrize(
-    "place", ["Ask", "Ask nobody", "Ask others (3)", "fig-b", "thm-b", "move thm-a", "table in"]
-)
-def test_what_is_not_there_or_twice_is_refused(place):
-    with pytest.raises(slides.Refused):
-        slides.Chapter(PAGE).take(place)
-
-
-def test_the_answer_comes_after_the_vote():
-    asked = {"vote": "Is $x$?", "options": ["no", "yes"], "right": 2, "because": ["Ask 1.5"]}
-    (ask, _, first), (told, head, second) = slides.vote(slides.Chapter(PAGE), **asked)
-    assert (ask, told) == ("vote ask", "vote told")
-    assert r"Is <span class=" in head
-    assert "Ask 1.5" in second
-    assert "Right" not in first
-    assert "Ask" not in first
-    assert 'class="right"><strong class="mark">Right:</strong> yes' in second
+def test_a_sentence_that_was_rewritten_is_found():
+    plan = [{"One": ["A coin falls on *truth* (2)".replace("*", ""), "By Lemma 7.2 all", "fig-x"]}]
+    text = words_of("A coin falls on *truth*. By {prf:ref}`lem-x` all [is well](a.md).")
+    assert absent(plan, text) == []
+    assert absent(plan, text.replace("falls", "lands")) == ["A coin falls on truth"]
