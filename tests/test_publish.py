@@ -266,6 +266,8 @@ def test_what_leaves_no_promise_is_refused(leaves):
         leaves(LinearRegression().fit(X, y))
     with pytest.raises(TypeError, match=r"Pipeline leaves .* pass the last step"):
         leaves(make_pipeline(PDPRidge(0.5)).fit(X, y))
+    with pytest.raises(TypeError, match=r"^model must be a fitted mechanism; got dict"):
+        leaves({"coef": [1.0]})
 
 
 # --- statements -----------------------------------------------------------------------------------
