@@ -362,7 +362,7 @@ class _Stage:
             model,
             self.people,
             self.columns,
-            epsilon=_from_smallest(epsilon),
+            epsilon=_levels_in_order(epsilon),
             bounds=self.bounds,
             y_bounds=self.y_bounds,
             rows_per_user=self.rows if all_rows else None,
@@ -522,11 +522,12 @@ def _nobody(epsilon: Any, people: Any) -> str:
     return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
 
 
-def _from_smallest(epsilon: Any) -> Any:
-    """Return the budgets, smallest first: one order is enough, as invented people are alike."""
-    if isinstance(epsilon, Mapping):
-        return dict(sorted(epsilon.items()))
-    return np.sort(epsilon) if np.ndim(epsilon) else epsilon
+def _levels_in_order(epsilon: Any) -> Any:
+    """Return levels smallest first, so that a plan does not hang on how they were written down.
+
+    Budgets one a person stay as they are: where users have several rows they belong together.
+    """
+    return dict(sorted(epsilon.items())) if isinstance(epsilon, Mapping) else epsilon
 
 
 def _setting(epsilon: Any) -> Any:

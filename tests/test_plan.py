@@ -142,6 +142,14 @@ def test_a_plan_is_the_same_each_time(three_penalties):
     assert one.table() == two.table()
 
 
+def test_the_order_of_levels_does_not_matter():
+    one, other = (
+        plan(300, epsilon=levels, **GUESSES, **PUBLIC)
+        for levels in ({0.5: 0.5, 2.0: 0.5}, {2.0: 0.5, 0.5: 0.5})
+    )
+    assert str(one) == str(other)
+
+
 def test_nothing_is_published_if_a_mean_has_more_noise_than_labels_spread():
     people = dict(bounds=(0, 1), y_bounds=(8, 50), y_mean=16, y_sd=4, r2=0.5)
     found = plan(3000, 3, epsilon=0.001, **people)  # noise of the mean: 42 / 3 * sqrt(2) = 20
