@@ -139,4 +139,8 @@ def verdict(what, number, error, most):
             what, number, error, most
         )
     )
-    print("REFUTED" if beyond else "not refuted (within four standard errors)")
+    if beyond:
+        print("REFUTED")
+    else:
+        by_chance = "not refuted: chance alone can add four standard errors, {:.2f}"
+        print(by_chance.format(4 * error))
