@@ -25,6 +25,12 @@
     root.style.setProperty("--scale", Math.min(innerWidth / 1280, innerHeight / 720));
   }
   const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  // Of a figure whose pictures fill more than a slide the first row is shown: the page has all.
+  function keepFirstRow(picture, zoom) {
+    const top = (one) => one.getBoundingClientRect().top, row = top(picture.firstElementChild);
+    for (const one of [...picture.children].reverse()) if (top(one) > row + 1) one.style.display = "none";
+    picture.style.marginBottom = `${picture.offsetHeight * (zoom - 1)}px`; // its scale moves nothing
+  }
   // In a figure that reacts the words get the width that they need, and the picture is as large as it
   // has room; it draws itself anew for each size.
   async function enlarge(panel, most) {
@@ -37,8 +43,13 @@
     for (let percent = most; percent >= 115; percent -= 5) {
       panel.style.setProperty("--zoom", percent / 100);
       await drawn();
-      if (bottom(picture) <= end) break;
+      if (panel.matches(".below")) keepFirstRow(picture, percent / 100);
+      const parts = [...panel.children].filter((part) => part.getBoundingClientRect().height);
+      if (Math.max(...parts.map(bottom)) <= end) return;
     }
+    if (panel.matches(".below")) return;
+    panel.classList.add("below"); // two pictures side by side, and the words below them
+    await enlarge(panel, most);
   }
   // The largest letters with which everything has room.
   async function fit() {
