@@ -52,6 +52,7 @@ from pdpbook.user_level import (
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
+    "bills": "book/intro",
     "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
     "errors": "book/personalized/accuracy",

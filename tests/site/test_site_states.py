@@ -145,6 +145,10 @@ def right_contest(data):
     return nearest(sum(r["errors"][k] + 2 * r["doubt"][k] < bar for r in rows), [1, 5, 9, 13])
 
 
+def right_bills(data):
+    return nearest(data["rules"][-1]["miss"], data["guesses"])
+
+
 def right_plan(data):
     rows = np.array(data["explained"][data["columns"].index(data["column"])])
     at = np.log(data["people"] * data["budget"])
@@ -197,6 +201,7 @@ def right_budget(data):
 
 
 RIGHT = {
+    "bills": right_bills,
     "coin": lambda _: nearest(
         200 * PureDP(1, neighbors="replace-one").profile(0.0) ** 2, [146, 92, 43, 9]
     ),
@@ -242,6 +247,7 @@ PLAYED = {"game"}  # the answer comes after twenty rounds
 
 # Where the number stands that the copied call prints: in the sentence, or in the table.
 PRINTED = {
+    "bills": r"misses a bill by ([\d,]+) dollars",
     "coin": r"are worth ([\d.]+) open answers",
     "budget": r"noise is ([\d.]+) with own weights",
     "errors": r"typical error is ([\d.]+) minutes",
@@ -275,6 +281,7 @@ PRINTED = {
 LONG_RUNS = {"contest", "plan"}  # their numbers are tables of long runs: no call prints them
 # Settings that do what the challenge asks for.
 SOLVED = {
+    "bills": {"rule": "0.639"},
     "hills": {"result": "3.01"},
     "coin": {"epsilon": "1.75"},
     "budget": {"own": "0.4"},

@@ -126,6 +126,9 @@ window.explore ??= (() => { // a page with several figures names this file once 
         const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
         plot.append(svg("path", { d: `${d}z`, fill: key.color, "fill-opacity": key.opacity ?? 0.25 }));
       },
+      dots: (points, { opacity, ...key }) => plot.append(svg("path", {
+        d: points.map(([u, v]) => `M${at(u)},${to(v)}h0`).join(""), "stroke-linecap": "round", ...stroke(key),
+        "stroke-opacity": opacity })),
       level: (v, key) => plot.append(
         svg("path", { d: `M0,${to(v)}H${wide}`, ...stroke(key) })),
       upright: (u, key) => plot.append(
