@@ -519,6 +519,7 @@ def _nobody(epsilon: Any, people: Any) -> str:
         budgets = budgets_at_levels(epsilon, people)
     else:
         budgets = check.nonnegative(epsilon, "epsilon")
+        check.budgets(budgets, people, "epsilon", unit=f"of {people:,} people")
     return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
 
 
@@ -587,9 +588,15 @@ def _public_bounds(columns: Any, bounds: Any, y_bounds: Any) -> tuple[Floats, tu
     if y_bounds is None and is_schema:
         y_bounds = columns.y_bounds
     if bounds is None:
-        raise ValueError("bounds must be given with a number of columns; a schema has them")
+        raise ValueError(
+            "bounds must be given with a number of columns: pass bounds=(low, high), or a pair for "
+            "each column, public and in your units; a PublicSchema in place of the number has them"
+        )
     if y_bounds is None:
-        raise ValueError("y_bounds must be given; only a schema with a label has them")
+        raise ValueError(
+            "y_bounds must be given; only a schema with a label has them. Pass y_bounds=(low, "
+            "high), public and in the units of the label"
+        )
     low_high = np.column_stack(check.bounds(bounds, "bounds", d))
     return low_high, check.bounds(y_bounds, "y_bounds")
 

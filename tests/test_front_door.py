@@ -18,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler
 from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, silence
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
+from pdpbook.linear import MeanRegressor
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
@@ -50,6 +51,32 @@ def is_pure(model):
 
 PURE = [m for m in SMALL if is_pure(m)]
 OTHERS = [m for m in SMALL if not is_pure(m)]
+
+
+# ---------------------------------------------------------------- a table as it came
+
+RAW = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60)})
+DATED = RAW.assign(sex=pd.date_range("2020-01-01", periods=60))
+MANY_WORDS = pd.DataFrame({f"q{k}": ["m", "f"] * 30 for k in range(6)})
+
+
+@pytest.mark.parametrize(
+    ("X", "kind", "got"),
+    [
+        (RAW, ValueError, r"columns of another kind: 'sex' of \w+\. `PublicSchema`"),
+        (RAW.astype({"sex": "category"}), ValueError, "'sex' of category"),
+        (DATED, TypeError, r"'sex' of datetime64\[\w+\]"),
+        (MANY_WORDS, ValueError, r"'q3' of \w+, \.\.\. \(6 columns\)"),
+        (RAW.to_numpy(), ValueError, r"got text\. `PublicSchema`"),
+    ],
+)
+@pytest.mark.parametrize("model", [m for m in SMALL if not isinstance(m, MeanRegressor)], ids=str)
+def test_a_raw_table_is_refused_by_its_columns_with_the_way_out(model, X, kind, got):
+    _, y, _ = people()
+    with pytest.raises(kind, match=r"^X must be a table of numbers; .*" + got) as refused:
+        clone(model).fit(X, y)
+    assert "'m'" not in str(refused.value)  # no value of a person
+    assert "2020" not in str(refused.value)
 
 
 # ---------------------------------------------------------------- accounts

@@ -352,8 +352,8 @@ def test_guesses_stand_in_the_words_and_in_an_attribute():
         ({"neighbors": "user"}, "neighbors must be one of"),
         ({"neighbors": "add-remove", "delta": 1e-6}, "neighbors must hold 'replace-one'"),
         ({"neighbors": module.NEIGHBORS}, "delta must be above 0"),
-        ({"bounds": None}, "bounds must be given"),
-        ({"y_bounds": None}, "y_bounds must be given"),
+        ({"bounds": None}, r"^bounds must be given .* pass bounds=\(low, high\)"),
+        ({"y_bounds": None}, r"^y_bounds must be given.* Pass y_bounds=\(low, high\)"),
         ({"bounds": (1, 0)}, "bounds must have low < high"),
         ({"rows_per_user": [1, 2]}, "rows_per_user must be one number"),
         ({"rows_per_user": 0}, "rows_per_user must be at least 1"),
@@ -369,6 +369,26 @@ def test_what_is_impossible_is_refused(epsilon, wrong, message):
 def test_budgets_below_zero_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be"):
         plan(300, epsilon=epsilon, **GUESSES, **PUBLIC)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("rows", [None, 2])
+def test_budgets_of_other_people_are_refused_in_words_of_a_plan(value, rows):
+    with pytest.raises(ValueError, match=r"one value for each of 300 people; got shape \(200,\)$"):
+        plan(300, epsilon=np.full(200, value), rows_per_user=rows, **GUESSES, **PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "kind", "words"),
+    [
+        ({"ann": 0.5, "bo": 2.0}, TypeError, r"^levels of epsilon must be numbers.*; got str\."),
+        ({7: 0.5, 8: 2.0}, ValueError, r"^shares of epsilon must sum to 1; got 2\.5\."),
+    ],
+)
+def test_budgets_by_name_are_refused_with_what_to_pass_instead(epsilon, kind, words):
+    with pytest.raises(kind, match=words + r".*list\(epsilon\.values\(\)\)$") as refused:
+        plan(2, epsilon=epsilon, **GUESSES, **PUBLIC)
+    assert "ann" not in str(refused.value)
 
 
 FRAME = pd.DataFrame({"a": [0.1, 0.2], "y": [0.3, 0.4]})

@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -420,11 +421,15 @@ def _rule(name: str, described: Any) -> Any:
         return described
     if isinstance(described, (tuple, list)) and all(isinstance(level, str) for level in described):
         return Words(_levels(described, f"columns[{name!r}]"))
-    if isinstance(described, (tuple, list, np.ndarray)) and np.shape(described) == (2,):
+    entries = list(described) if isinstance(described, (tuple, list, np.ndarray)) else []
+    are_truth_values = [isinstance(entry, (bool, np.bool_)) for entry in entries]
+    is_pair_of_numbers = all(isinstance(entry, Real) for entry in entries) and len(entries) == 2
+    if is_pair_of_numbers and not any(are_truth_values):
         return Numbers(*check.bounds(described, f"columns[{name!r}]"))
+    way_out = ". For truth values list the words ['false', 'true']"
     raise TypeError(
-        f"columns[{name!r}] must be a pair (low, high) of numbers, a list of categories, or "
-        f"Numbers, Words or Dates; got {described!r}"
+        f"columns[{name!r}] must be a pair (low, high) of numbers, a list of words, or Numbers, "
+        f"Words or Dates; got {described!r}{way_out if any(are_truth_values) else ''}"
     )
 
 
