@@ -275,6 +275,24 @@ def patients(**changes):
     return frame.assign(**changes)
 
 
+@pytest.mark.parametrize("schema", [PATIENTS, CLIPPED], ids=["refuse", "clip"])
+@pytest.mark.parametrize("ward", [["A", "B", "a"], [1, 2, 3], [1.5, 2.5, 3.5]])
+def test_a_list_that_fits_hardly_anybody_is_pointed_out_beside_a_level_for_other_words(
+    schema, ward
+):
+    count = sum(word not in ("a", "b") for word in ward)
+    with pytest.warns(CuratorWarning, match=rf"^{count} of 3 values of column 'ward' are on no"):
+        X = schema.encode(patients(ward=ward)).X
+    assert X["ward=elsewhere"].sum() == count
+
+
+@pytest.mark.filterwarnings("error::pdpbook.advice.Advice")
+@pytest.mark.parametrize("ward", [["b", "z", "a"], ["elsewhere"] * 3])
+def test_a_few_other_words_and_the_level_itself_need_no_advice(ward):
+    PATIENTS.encode(patients(ward=ward))
+    CLIPPED.encode(patients(ward=ward))
+
+
 def test_missing_values_other_words_and_dates_by_hand():
     X, bounds, y, y_bounds = PATIENTS.encode(patients())
     by_hand = {

@@ -36,6 +36,7 @@ NOTHING = {  # texts that pandas reads as missing, but not beside numbers that a
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 # What a cell may be beside a value that its column takes, in the order in which errors list it.
 FINE, MISSING, OTHER_KIND, NOT_LISTED, INFINITE, OUTSIDE = range(6)
+OTHER_WORD = 6  # on no list, in a column whose rule has a level for such words
 
 Whole = NDArray[np.int64]
 
@@ -91,7 +92,10 @@ class Words:
         The level of whoever has none, such as a level "missing" of the list. None says that nothing
         may be missing.
     other : str, optional
-        The level of whoever has a word that is not on the list. None says that there is none.
+        The level of whoever has a word that is not on the list. None says that there is none. With
+        it a list that is spelled otherwise than the table is not refused: everybody gets this
+        level. To see that without the data, transform a row that you make up, spelled as in the
+        file. A `CuratorWarning` comes if more than half of a column is not on the list.
     """
 
     levels: Sequence[str]
@@ -361,6 +365,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if labels.count(column) != 1:
                 continue
             values, what = _read(frame[column], rule)
+            _advise_on_other_words(column, rule, what)
             if self.clip:
                 _advise(column, rule, what)
             else:
@@ -507,7 +512,7 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
         place = {_read_word(level): float(k) for k, level in enumerate(rule.levels)}
         other = (math.nan, NOT_LISTED)
         if rule.other is not None:
-            other = (float(rule.levels.index(rule.other)), FINE)
+            other = (float(rule.levels.index(rule.other)), OTHER_WORD)
 
         def read(cell: Any) -> tuple[float, int]:
             word = _read_word(cell)
@@ -681,13 +686,25 @@ def _raise(faults: Sequence[_Fault], name: str) -> None:
 
 def _advise(name: str, rule: Any, what: Whole) -> None:
     """Warn if more than half of a column were replaced: then it may be the schema that is wrong."""
-    fits = (what == FINE) | ((what == MISSING) & (rule.fill is not None))
+    fits = np.isin(what, [FINE, OTHER_WORD]) | ((what == MISSING) & (rule.fill is not None))
     replaced = int(len(what) - fits.sum())
     if 2 * replaced > len(what):
         advise(
             f"clip=True replaced {replaced} of {len(what)} values of column {name!r}: what is "
             "released speaks of the schema. Its rule must be public, in the units of the column, "
             "and fit most",
+            CuratorWarning,
+        )
+
+
+def _advise_on_other_words(name: str, rule: Any, what: Whole) -> None:
+    """Warn if more than half of a column are on no list: then the list may be spelled otherwise."""
+    count = int(np.count_nonzero(what == OTHER_WORD))
+    if 2 * count > len(what):
+        advise(
+            f"{count} of {len(what)} values of column {name!r} are on no list and became "
+            f"{rule.other!r}: what is released speaks of the schema. Its levels must be public, "
+            "spelled as in the table, and fit most",
             CuratorWarning,
         )
 
