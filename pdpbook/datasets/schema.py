@@ -262,6 +262,13 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Public bounds of the label; None without a label."""
         return None if self.label is None else _interval(self.all_columns[self.label])
 
+    def rules_in_words(self) -> dict[str, str]:
+        """Return for each column, the label included, what is public about it, as one sentence."""
+        words = {name: _in_words(rule, self.clip) for name, rule in self.all_columns.items()}
+        if self.label is not None:
+            words[self.label] = f"the label; {words[self.label]}"
+        return words
+
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Return the schema itself: it learns nothing, and does not look at X or y.
 
@@ -486,6 +493,30 @@ def _public_value(rule: Any) -> float:
     if rule.fill is None:
         return low / 2 + high / 2
     return float(rule.fill if isinstance(rule, Numbers) else rule.number(rule.fill))
+
+
+def _in_words(rule: Any, clip: bool) -> str:
+    """Return what is public about a column, without its name."""
+    if isinstance(rule, Words):
+        parts = [f"one of {_listed(rule.levels)}"]
+        middle = repr(rule.levels[0])
+        fill = repr(rule.fill)
+        if rule.other is not None:
+            parts.append(f"{rule.other!r} stands for other words")
+    elif isinstance(rule, Dates):
+        origin = rule.first if rule.origin is None else rule.origin
+        parts = [f"dates from {rule.first} to {rule.last}, in {rule.unit} since {origin}"]
+        middle = "the middle"
+        fill = str(rule.fill)
+    else:
+        parts = [f"numbers from {check.shown(rule.low)} to {check.shown(rule.high)}"]
+        middle = "the middle"
+        fill = "" if rule.fill is None else check.shown(rule.fill)
+    if rule.fill is not None:
+        parts.append(f"{fill} stands where it is missing")
+    elif clip:
+        parts.append(f"{middle} stands where it is missing")
+    return "; ".join(parts)
 
 
 # ---- what is in a cell, whatever is in the others
