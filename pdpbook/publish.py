@@ -124,8 +124,8 @@ def export(model: Any) -> dict[str, Any]:
         "bounds": _listed(getattr(model, "bounds", None)),
         "y_bounds": _listed(getattr(model, "y_bounds", None)),
         "settings": _settings(model),
-        "promise": _promise(guarantee),
-        "pure_promise": None if pure is None or pure == guarantee else _promise(pure),
+        "promise": _promise(model, guarantee),
+        "pure_promise": None if pure is None or pure == guarantee else _promise(model, pure),
         "noise": _noise(model, guarantee),
         "versions": _versions(),
     }
@@ -279,7 +279,7 @@ def statement(
         label = schema.label
     sections = {
         "What is published": [_what(model, label)],
-        "Who is protected": _unit(guarantee),
+        "Who is protected": _unit(model, guarantee),
         "What is promised": [
             _in_words(guarantee),
             *_amount(guarantee, delta),
@@ -394,9 +394,12 @@ def _is_participant(guarantee: Promise) -> Any:
     return np.any([value > 0 for value in parameters], axis=0)
 
 
-def _promise(guarantee: Promise) -> dict[str, Any]:
+def _promise(model: Any, guarantee: Promise) -> dict[str, Any]:
     """Return a promise in words, and its smallest and largest parameters."""
-    found: dict[str, Any] = {"words": _in_words(guarantee), "kind": type(guarantee).__name__}
+    words = _in_words(guarantee)
+    if _takes_rows_for_users(model):
+        words += f" {ROW_IS_USER}"
+    found: dict[str, Any] = {"words": words, "kind": type(guarantee).__name__}
     if isinstance(guarantee, PACPrivacy):
         rates = np.atleast_1d(guarantee.success_rate)
         return found | {
@@ -451,6 +454,8 @@ ROWS = (
     "their rows add up."
 )
 
+ROW_IS_USER = "Nobody said who owns the rows, so each row was taken to be another user."
+
 #: neighbors -> who is protected
 UNITS = {
     "replace-one": f"Each person is protected as one row of the table. {ROWS}",
@@ -504,11 +509,18 @@ def _what(model: Any, label: str | None) -> str:
     return f"{count} {noun} and an intercept{of_label}, by `{name}`."
 
 
-def _unit(guarantee: Promise) -> list[str]:
+def _unit(model: Any, guarantee: Promise) -> list[str]:
     """Return who is protected, as paragraphs."""
     if isinstance(guarantee, PACPrivacy):
         return [POOL]
+    if _takes_rows_for_users(model):
+        return [UNITS[guarantee.neighbors], f"**{ROW_IS_USER}** {ROWS}"]
     return [UNITS[guarantee.neighbors]]
+
+
+def _takes_rows_for_users(model: Any) -> bool:
+    """Return whether a mechanism for users was fitted without being told who owns the rows."""
+    return not getattr(model, "_users_are_named", True)
 
 
 def _in_words(guarantee: Promise) -> str:

@@ -195,6 +195,8 @@ def test_only_released_attributes_stay(estimator, people):
     fitted = set(vars(model)) - set(model.get_params())
     around_mean = {"label_mean_", "label_bounds_"} if has_label_mean(model) else set()
     from_settings = {"guarantee_", "noise_", "_settings_of_fit"}
+    if ROWS[type(model)].neighbors.startswith("user"):
+        from_settings.add("_users_are_named")  # True or False
     assert fitted == {*ROWS[type(model)].released.split(), *from_settings, *around_mean}
     center = law_of_fit(model, X, y).center
     released = next(vars(model)[name] for name in FROM_LAW if name in fitted)
