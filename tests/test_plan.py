@@ -483,8 +483,8 @@ def test_what_a_plan_for_users_proposes_can_be_fitted(monkeypatch, all_rows):
     assert type(again) is type(found.estimator)
     with pytest.raises(ValueError, match=r"^users must be passed, one name a row"):
         found.fit(X[rows], y[rows], epsilon=budgets)
+    some = rows[owners[rows] != "u7"]
     with pytest.raises(ValueError, match=r"^X must have rows of the 1,000 people .*; got 999\."):
-        some = rows[owners[rows] != "u7"]
         found.fit(X[some], y[some], users=owners[some])
     if not all_rows:
         with pytest.raises(ValueError, match=r"^users must name each user once.*: draw one row"):
