@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from pdpbook import Floats, check
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -23,7 +24,10 @@ from pdpbook.rehearsal import (
     rehearse,
 )
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.sums import Sums
+from pdpbook.tables import row_count
 from pdpbook.user_level import WeightedGradientDescent
+from pdpbook.users import check_users
 
 if TYPE_CHECKING:
     from pdpbook.datasets import PublicSchema
@@ -102,6 +106,9 @@ class ReleasePlan:
     all_rows : bool
         Whether `estimator` is fitted to all rows of every user, by ``fit(..., users=names)``. Else
         to one row of each, drawn at random.
+    of_users : bool
+        Whether people are users, who may have several rows: `rows_per_user` was passed. Then `fit`
+        needs to know who owns the rows. Else each row is taken to be another person.
     """
 
     estimator: Any
@@ -114,11 +121,74 @@ class ReleasePlan:
     excluded: int
     notes: tuple[str, ...] = ()
     all_rows: bool = False
+    of_users: bool = False
 
     @property
     def is_yes(self) -> bool:
         """Whether a regression is recommended, and not the private mean."""
         return self.verdict.startswith("Yes")
+
+    def fit(
+        self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None, account: Any = None
+    ) -> Any:
+        """Return `estimator`, fitted to the people that the plan is for; the plan stays as it is.
+
+        Nothing in a table says who owns its rows. The plan knows how many people there are, and
+        whether they have several rows, so it refuses what does not agree with that.
+
+        Parameters
+        ----------
+        X, y : array_like, shapes (n, d) and (n,)
+            Rows and labels. `Sums` do not say who owns the rows: fit the estimator itself to them.
+        users : array_like, shape (n,), optional
+            Who owns each row: needed where the plan is `of_users`. No two rows may have one owner,
+            unless the plan is for `all_rows`.
+        epsilon, account : optional
+            As in the `fit` of the estimator.
+
+        Raises
+        ------
+        ValueError
+            If users are missing, or own several rows where the plan is for one, or if they are not
+            as many as planned. Where their number is protected, as with `AdaSSP`, it may differ.
+        """
+        if isinstance(X, Sums):
+            raise TypeError(
+                "X must be rows: Sums do not say who owns them; fit `estimator` to Sums"
+            )
+        number = self._number_of_owners(X, y, users)
+        is_protected = isinstance(self.estimator, AdaSSP) and not self.all_rows
+        if number != self.people and not is_protected:
+            raise ValueError(
+                f"X must have rows of the {self.people:,} people of the plan; got {number:,}. If "
+                "people have several rows, plan with rows_per_user and pass users; if their public "
+                "number is another, plan with that one"
+            )
+        model = clone(self.estimator)
+        if self.all_rows:
+            return model.fit(X, y, users=users, epsilon=epsilon, account=account)
+        return model.fit(X, y, epsilon=epsilon, account=account)
+
+    def _number_of_owners(self, X: Any, y: Any, users: Any) -> int:
+        """Return how many people own the rows, or raise if they may not own so many."""
+        rows = row_count(X)
+        if users is None:
+            if self.of_users:
+                raise ValueError(
+                    "users must be passed, one name a row: the plan was made with rows_per_user, "
+                    "and without names each row would be taken to be another person"
+                )
+            return rows
+        number = len(check_users(users, rows, X=X, y=y).labels)
+        if number < rows and not self.all_rows:
+            way_out = "plan with rows_per_user"
+            if self.of_users:
+                way_out = "draw one row of each at random, before anybody looks"
+            raise ValueError(
+                f"users must name each user once, as the plan is for one row of each; got {rows:,} "
+                f"rows of {number:,} users: {way_out}"
+            )
+        return number
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each candidate, in order: ``pandas.DataFrame(plan.table())``."""
@@ -138,7 +208,8 @@ class ReleasePlan:
 
     def __str__(self) -> str:
         lines = [self.verdict, *self.notes]
-        lines.append(f"Left out: {self.excluded:,} of {self.people:,} people.")
+        whom = "users." if self.of_users else "people, one row each."
+        lines.append(f"Left out: {self.excluded:,} of {self.people:,} {whom}")
         guesses = ", ".join(f"{name} = {value:.10g}" for name, value in self.guesses.items())
         lines.append(f"Public guesses: {guesses}. {RELEASED}")
         if self.rehearsal is not None:
@@ -203,7 +274,8 @@ def plan(
     candidates are then fitted to one row of each user, drawn at random before anybody looks, so
     that their promise is to users; or to all rows, as ``fit(..., users=names)`` does, if they are
     at most 200,000: `ObjectivePerturbation` and `SufficientStatisticsRidge`, and with a `delta`
-    `AdaSSP` and `WeightedGradientDescent`. The attribute `all_rows` says which it is.
+    `AdaSSP` and `WeightedGradientDescent`. The attribute `all_rows` says which it is, and
+    `ReleasePlan.fit` refuses rows without users. Without `rows_per_user` each row is a person.
 
     Parameters
     ----------
@@ -280,6 +352,7 @@ def plan(
     facts: dict[str, Any] = {
         "people": people,
         "guesses": guesses | margins,
+        "of_users": rows is not None,
     }
     if nobody or of_mean.refused:
         return ReleasePlan(
@@ -519,6 +592,7 @@ def _nobody(epsilon: Any, people: Any) -> str:
         budgets = budgets_at_levels(epsilon, people)
     else:
         budgets = check.nonnegative(epsilon, "epsilon")
+        check.budgets(budgets, people, "epsilon", unit=f"of {people:,} people")
     return "" if np.any(budgets > 0) else "No budget is above 0, so nobody takes part."
 
 
@@ -587,9 +661,15 @@ def _public_bounds(columns: Any, bounds: Any, y_bounds: Any) -> tuple[Floats, tu
     if y_bounds is None and is_schema:
         y_bounds = columns.y_bounds
     if bounds is None:
-        raise ValueError("bounds must be given with a number of columns; a schema has them")
+        raise ValueError(
+            "bounds must be given with a number of columns: pass bounds=(low, high), or a pair for "
+            "each column, public and in your units; a PublicSchema in place of the number has them"
+        )
     if y_bounds is None:
-        raise ValueError("y_bounds must be given; only a schema with a label has them")
+        raise ValueError(
+            "y_bounds must be given; only a schema with a label has them. Pass y_bounds=(low, "
+            "high), public and in the units of the label"
+        )
     low_high = np.column_stack(check.bounds(bounds, "bounds", d))
     return low_high, check.bounds(y_bounds, "y_bounds")
 

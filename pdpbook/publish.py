@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from numbers import Real
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import scipy
@@ -27,6 +27,9 @@ from pdpbook.guarantees import (
 from pdpbook.guarantees.promises import Promise
 from pdpbook.linear import LinearRegressor, MeanRegressor
 from pdpbook.release import comparable_settings
+
+if TYPE_CHECKING:
+    from pdpbook.datasets import PublicSchema
 
 __all__ = ["Published", "export", "load", "statement"]
 
@@ -121,8 +124,8 @@ def export(model: Any) -> dict[str, Any]:
         "bounds": _listed(getattr(model, "bounds", None)),
         "y_bounds": _listed(getattr(model, "y_bounds", None)),
         "settings": _settings(model),
-        "promise": _promise(guarantee),
-        "pure_promise": None if pure is None or pure == guarantee else _promise(pure),
+        "promise": _promise(model, guarantee),
+        "pure_promise": None if pure is None or pure == guarantee else _promise(model, pure),
         "noise": _noise(model, guarantee),
         "versions": _versions(),
     }
@@ -204,6 +207,8 @@ class _PublishedMean(MeanRegressor):
 def statement(
     model: Any,
     *,
+    schema: PublicSchema | None = None,
+    label: str | None = None,
     guesses: Mapping[str, Any] | None = None,
     delta: float = 1e-6,
     title: str = "Privacy statement",
@@ -218,6 +223,13 @@ def statement(
     ----------
     model : estimator
         Fitted, of this package, without a seed.
+    schema : PublicSchema, optional
+        The schema by which the table was read. Its rules are public, and a board cannot judge what
+        it does not see: units of dates, and what stands where something is missing. It must have
+        the columns of the model.
+    label : str, optional
+        What is predicted, with its unit: ``"days in hospital"``. By default the label of the
+        schema; without either the statement cannot name it.
     guesses : mapping, optional
         Public guesses from which mechanism or penalty were chosen, with a source each if there is
         one: ``{"mean of the label": "15,000, last year's books"}``. Whoever computes a guess from
@@ -236,7 +248,7 @@ def statement(
     ------
     ValueError
         If `random_state` is set. Whoever knows the seed can compute the noise, and no promise
-        holds. Or if another setting was changed after the fit.
+        holds. Or if another setting was changed after the fit, or the schema has other columns.
     TypeError
         For an estimator that leaves no promise.
 
@@ -260,16 +272,21 @@ def statement(
             )
     if not isinstance(title, str):
         raise TypeError(f"title must be text; got {title!r}")
+    rules = _rules(model, schema)
+    if not (label is None or isinstance(label, str)):
+        raise TypeError(f"label must be text; got {type(label).__name__}")
+    if label is None and schema is not None:
+        label = schema.label
     sections = {
-        "What is published": [_what(model)],
-        "Who is protected": _unit(guarantee),
+        "What is published": [_what(model, label)],
+        "Who is protected": _unit(model, guarantee),
         "What is promised": [
             _in_words(guarantee),
             *_amount(guarantee, delta),
             *_pure(model, guarantee),
         ],
         "Who is left out": [_excluded(guarantee)],
-        "What is public": [_bullets(_public(model, guarantee, guesses))],
+        "What is public": [_bullets(_public(model, guarantee, rules, guesses))],
         "What is not covered": [_bullets(_not_covered(model, guarantee))],
         "How it was made": [_made(model)],
     }
@@ -309,6 +326,38 @@ def _guarantee(model: Any) -> Promise:
     return guarantee
 
 
+def _rules(model: Any, schema: PublicSchema | None) -> list[str]:
+    """Return the rules of a schema, a sentence each, or raise if it is not that of the model."""
+    if schema is None:
+        return []
+    if not hasattr(type(schema), "rules_in_words"):  # the class would need pandas
+        raise TypeError(
+            f"schema must be the PublicSchema by which the table was read; got "
+            f"{type(schema).__name__}"
+        )
+    names = getattr(model, "feature_names_in_", None)
+    number = getattr(model, "n_features_in_", len(schema.names))  # a mean does not read columns
+    if names is not None and set(names) != set(schema.names):
+        wrong = f"these differ: {sorted(set(names) ^ set(schema.names))}"
+    elif names is not None and list(names) != schema.names:
+        wrong = "its order is another"
+    elif number != len(schema.names):
+        wrong = f"got {len(schema.names)} for {number}"
+    else:
+        wrong = ""
+    if wrong:
+        raise ValueError(f"schema must have the columns of the model; {wrong}")
+    rules = [
+        f"`{_line(name)}` was read as {_line(words)}."
+        for name, words in schema.rules_in_words().items()
+    ]
+    if schema.clip:
+        rules.append(
+            "What does not fit its column was replaced: by the nearest bound, or as if missing."
+        )
+    return rules
+
+
 def _settings(model: Any) -> dict[str, Any]:
     """Return the public settings that are single values."""
     found = {}
@@ -345,9 +394,12 @@ def _is_participant(guarantee: Promise) -> Any:
     return np.any([value > 0 for value in parameters], axis=0)
 
 
-def _promise(guarantee: Promise) -> dict[str, Any]:
+def _promise(model: Any, guarantee: Promise) -> dict[str, Any]:
     """Return a promise in words, and its smallest and largest parameters."""
-    found: dict[str, Any] = {"words": _in_words(guarantee), "kind": type(guarantee).__name__}
+    words = _in_words(guarantee)
+    if _takes_rows_for_users(model):
+        words += f" {ROW_IS_USER}"
+    found: dict[str, Any] = {"words": words, "kind": type(guarantee).__name__}
     if isinstance(guarantee, PACPrivacy):
         rates = np.atleast_1d(guarantee.success_rate)
         return found | {
@@ -402,6 +454,8 @@ ROWS = (
     "their rows add up."
 )
 
+ROW_IS_USER = "Nobody said who owns the rows, so each row was taken to be another user."
+
 #: neighbors -> who is protected
 UNITS = {
     "replace-one": f"Each person is protected as one row of the table. {ROWS}",
@@ -443,21 +497,30 @@ POOL = (
 )
 
 
-def _what(model: Any) -> str:
+def _what(model: Any, label: str | None) -> str:
     """Return what is published, as a sentence."""
     name = type(model).__name__
     if isinstance(model, MeanRegressor):
-        return f"One mean, by `{name}`."
+        of_label = "" if label is None else f" of `{_line(label)}`"
+        return f"One mean{of_label}, by `{name}`."
     count = len(model.coef_)
     noun = "coefficient" if count == 1 else "coefficients"
-    return f"{count} {noun} and an intercept, by `{name}`."
+    of_label = "" if label is None else f" that predict `{_line(label)}`"
+    return f"{count} {noun} and an intercept{of_label}, by `{name}`."
 
 
-def _unit(guarantee: Promise) -> list[str]:
+def _unit(model: Any, guarantee: Promise) -> list[str]:
     """Return who is protected, as paragraphs."""
     if isinstance(guarantee, PACPrivacy):
         return [POOL]
+    if _takes_rows_for_users(model):
+        return [UNITS[guarantee.neighbors], f"**{ROW_IS_USER}** {ROWS}"]
     return [UNITS[guarantee.neighbors]]
+
+
+def _takes_rows_for_users(model: Any) -> bool:
+    """Return whether a mechanism for users was fitted without being told who owns the rows."""
+    return not getattr(model, "_users_are_named", True)
 
 
 def _in_words(guarantee: Promise) -> str:
@@ -653,7 +716,9 @@ def _noun(guarantee: Promise) -> str:
     return "users" if guarantee.neighbors.startswith("user") else "people"
 
 
-def _public(model: Any, guarantee: Promise, guesses: Mapping[str, Any] | None) -> list[str]:
+def _public(
+    model: Any, guarantee: Promise, rules: list[str], guesses: Mapping[str, Any] | None
+) -> list[str]:
     """Return what everybody may know, and the promise takes as known."""
     settings = {name: value for name, value in _settings(model).items() if value is not None}
     found = ["Settings: " + _named(settings) + "."]
@@ -670,6 +735,7 @@ def _public(model: Any, guarantee: Promise, guesses: Mapping[str, Any] | None) -
     if getattr(model, "y_bounds", None) is not None:
         low, high = check.bounds(model.y_bounds, "y_bounds")
         found.append(f"Bounds of the label: {low:.12g} to {high:.12g}.")
+    found += rules
     if not isinstance(guarantee, PACPrivacy):
         if guarantee.neighbors in NUMBER_IS_PUBLIC and guarantee.n is not None:
             found.append(f"The number of {_noun(guarantee)}: {guarantee.n:,}.")

@@ -732,17 +732,28 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
 
 def budgets_of_people(epsilon: Any, people: int) -> Any:
     """Return budgets, a number or one a person, from what `rehearse` takes as `epsilon`."""
-    if not isinstance(epsilon, Mapping):
-        return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
-    return check.epsilon(budgets_at_levels(epsilon, people), people)
+    if isinstance(epsilon, Mapping):
+        return check.epsilon(budgets_at_levels(epsilon, people), people)
+    budgets = check.epsilon(epsilon)
+    if np.ndim(budgets) == 0:
+        return budgets
+    return np.array(check.budgets(budgets, people, "epsilon", unit=f"of {people:,} people"))
 
 
 def budgets_at_levels(epsilon: Mapping[float, float], people: int) -> Floats:
     """Return one budget a person, shape (people,), from the share of the people at each level."""
-    levels = np.asarray(check.nonnegative(list(epsilon), "levels of epsilon"))
+    by_name = "Of budgets by name pass the budgets alone, list(epsilon.values())"
+    try:
+        levels = np.asarray(check.nonnegative(list(epsilon), "levels of epsilon"))
+    except TypeError:
+        kinds = ", ".join(sorted({type(level).__name__ for level in epsilon}))
+        raise TypeError(
+            "levels of epsilon must be numbers, each with the share of the people who have it, as "
+            f"in {{0.1: 0.5, 1.0: 0.5}}; got {kinds}. {by_name}"
+        ) from None
     shares = check.nonnegative(list(epsilon.values()), "shares of epsilon")
     if not np.isclose(np.sum(shares), 1):
-        raise ValueError(f"shares of epsilon must sum to 1; got {np.sum(shares):g}")
+        raise ValueError(f"shares of epsilon must sum to 1; got {np.sum(shares):g}. {by_name}")
     ends = np.rint(np.cumsum(shares) * people).astype(int)
     people_at_levels = np.diff(ends, prepend=0)
     return np.repeat(levels, people_at_levels)

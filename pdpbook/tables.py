@@ -14,6 +14,8 @@ from pdpbook.domains import NOT_FINITE
 
 __all__: list[str] = []  # for the estimators of the package
 
+MOST_LISTED = 4  # columns that an error names
+
 
 def read_rows_and_labels(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     """Rows and labels that `fit` was given, of matching shapes; not yet looked at."""
@@ -31,7 +33,45 @@ def read_table(estimator: Any, X: Any, **checks: Any) -> Floats:
     check.refuse_hidden(X, "X")
     refuse_small_table(row_count(X))
     checks = {"ensure_all_finite": False} | checks
-    return np.asarray(validate_data(estimator, X, dtype=float, **checks))
+    try:
+        return np.asarray(validate_data(estimator, X, dtype=float, **checks))
+    except (TypeError, ValueError) as error:
+        _refuse_what_is_no_number(X, error)
+        raise
+
+
+def _refuse_what_is_no_number(X: Any, error: Exception) -> None:
+    """Raise for a table that could not be converted since not all of its entries are numbers.
+
+    The columns of a data frame are named, but no value of one. Other tables are not refused here.
+    """
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        columns = zip(X.columns, X.dtypes, strict=True)
+        wrong = [f"{name!r} of {dtype}" for name, dtype in columns if not _is_numeric(X[name])]
+        listed = ", ".join(wrong[:MOST_LISTED])
+        got = f"columns of another kind: {listed}" if wrong else ""
+        if len(wrong) > MOST_LISTED:
+            got += f", ... ({len(wrong)} columns)"
+    else:
+        got = "text" if "could not convert string to float" in str(error) else ""
+    if got:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"X must be a table of numbers; got {got}. `PublicSchema`, in pdpbook.datasets, turns "
+            "words and dates into numbers, by public lists and bounds"
+        ) from None
+
+
+def _is_numeric(column: Any) -> bool:
+    """Return whether a column of a data frame can be read as numbers."""
+    column = np.asarray(column)
+    if column.dtype.kind in "mM":  # NumPy would count dates in a unit of its own
+        return False
+    try:
+        column.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def read_labels(X: Any, y: Any) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
+from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.users import Users, check_user_epsilon, check_users, participating_users
 
 __all__: list[str] = []  # for the estimators of the package
@@ -109,3 +110,18 @@ def user_records(rows: Floats, labels: NDArray[Any], users: Any, X: Any, y: Any)
     owners = check_users(users, len(labels), X=X, y=y)
     names = owners.labels if owners.named else check.index_of(X)
     return UserRecords(rows, labels, owners, names)
+
+
+def note_users(model: Any, are_named: bool) -> None:
+    """Note in the `fit` of a mechanism for users whether it was told who owns the rows.
+
+    Whatever is said of the release depends on it, and so does this advice, which looks at no row.
+    """
+    model._users_are_named = are_named
+    if not are_named:
+        advise(
+            f"users was not passed to {type(model).__name__}, so each row is taken to be another "
+            "user: whoever owns several rows is promised less. Pass users=, one name a row; "
+            "users=range(n) says that n rows are n users",
+            PublicNumbersWarning,
+        )

@@ -1,5 +1,7 @@
 """Edges that every mechanism shares: its defaults, budgets of 0, tiny budgets, too few people."""
 
+import inspect
+import re
 import warnings
 from types import NoneType
 
@@ -8,6 +10,7 @@ import pytest
 from mechanisms import KINDS, PROMISING, ROWS, SMALL, WITH_USERS, agreed, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
+from test_estimators import assert_promised
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.guarantees import BudgetAccount
@@ -41,6 +44,18 @@ def test_every_estimator_fits_at_its_defaults(kind):
     X, y, _ = people()
     assert np.isfinite(kind().fit(X, y).predict(X)).all()
     assert str(kind().fit(X, y).guarantee_)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if ROWS[kind].neighbors], ids=lambda kind: kind.__name__
+)
+def test_a_budget_that_nobody_passes_is_1_in_every_mechanism_and_its_promise_says_so(kind):
+    """A default is needed: scikit-learn makes every estimator without arguments."""
+    assert inspect.signature(kind).parameters["epsilon"].default == 1.0
+    assert re.search(r"^    epsilon : .*, default 1\.0$", kind.__doc__, re.M)
+    if kind in REGRESSORS:
+        X, y, _ = people()
+        assert_promised(kind().fit(X, y), 1.0)
 
 
 # ---------------------------------------------------------------- a budget of 0

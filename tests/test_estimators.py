@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pdpbook import check
+from pdpbook.guarantees import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
@@ -39,16 +40,57 @@ def law_of_fit(model, X, y):
 
 
 def assert_promised(model, epsilon):
+    """Assert that the promise of a fitted model is that of these budgets and of its own delta.
+
+    A pure promise leaves no room for a delta, and an approximate one names its own. The others are
+    chosen so that they imply the budgets at the delta in the settings, which has to be there.
+    """
     promise = model.guarantee_
     if one_promise(model):
         (epsilon,) = np.unique(epsilon)
         assert np.ndim(next(iter(promise._parameters().values()))) == 0
-    if hasattr(promise, "mu"):  # the Gaussian promise that goes through (epsilon, delta)
-        assert_array_equal(promise.mu, gaussian_mu(epsilon, model.delta))
-    elif hasattr(promise, "rho"):  # the conversion back is a sharper one
-        assert np.all(promise.to_approximate(model.delta).epsilon <= epsilon)
-    else:
+    if isinstance(promise, PureDP):
+        assert not getattr(model, "delta", 0), "a delta is set, and the promise has none"
         assert_array_equal(promise.epsilon, epsilon)
+        return
+    assert 0 < model.delta < 1, "the promise may fail, and nothing says how often"
+    if isinstance(promise, ApproximateDP):
+        assert_array_equal(promise.epsilon, epsilon)
+        assert_array_equal(promise.delta, np.where(promise.epsilon > 0, model.delta, 0.0))
+    elif isinstance(promise, GaussianDP):  # the one that goes through (epsilon, delta)
+        assert_array_equal(promise.mu, gaussian_mu(epsilon, model.delta))
+    else:  # the conversion back is a sharper one
+        assert isinstance(promise, ZeroConcentratedDP), f"no rule for {type(promise).__name__}"
+        assert np.all(promise.to_approximate(model.delta).epsilon <= epsilon)
+
+
+def promising(promise, **settings):
+    """A fitted mechanism with this promise, whatever its settings say."""
+    model = PDPRidge(**settings)
+    model.guarantee_ = promise
+    return model
+
+
+ONE = {"neighbors": "replace-one"}
+TWO_BUDGETS = np.array([0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("promise", "settings"),
+    [
+        (PureDP(TWO_BUDGETS, **ONE), {"delta": 1e-6}),  # a promise without the delta
+        (ApproximateDP(TWO_BUDGETS, 1e-3, **ONE), {"delta": 1e-6}),  # with another one
+        (ApproximateDP(TWO_BUDGETS, 1e-6, **ONE), {}),  # with one that nobody set
+        (GaussianDP(gaussian_mu(TWO_BUDGETS, 1e-6), **ONE), {}),
+        (ApproximateDP(2 * TWO_BUDGETS, 1e-6, **ONE), {"delta": 1e-6}),
+        (PureDP(TWO_BUDGETS, **ONE).to_renyi(), {"delta": 1e-6}),  # of a kind without a rule
+    ],
+)
+def test_a_promise_with_another_delta_is_noticed(promise, settings):
+    assert_promised(promising(PureDP(TWO_BUDGETS, **ONE)), TWO_BUDGETS)
+    assert_promised(promising(ApproximateDP(TWO_BUDGETS, 1e-6, **ONE), delta=1e-6), TWO_BUDGETS)
+    with pytest.raises(AssertionError):
+        assert_promised(promising(promise, **settings), TWO_BUDGETS)
 
 
 def test_every_mechanism_has_its_row_and_takes_every_test():
@@ -153,6 +195,8 @@ def test_only_released_attributes_stay(estimator, people):
     fitted = set(vars(model)) - set(model.get_params())
     around_mean = {"label_mean_", "label_bounds_"} if has_label_mean(model) else set()
     from_settings = {"guarantee_", "noise_", "_settings_of_fit"}
+    if ROWS[type(model)].neighbors.startswith("user"):
+        from_settings.add("_users_are_named")  # True or False
     assert fitted == {*ROWS[type(model)].released.split(), *from_settings, *around_mean}
     center = law_of_fit(model, X, y).center
     released = next(vars(model)[name] for name in FROM_LAW if name in fitted)

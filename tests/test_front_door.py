@@ -18,10 +18,12 @@ from sklearn.preprocessing import MinMaxScaler
 from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, silence
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
+from pdpbook.linear import MeanRegressor
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.posterior import OnePosteriorSample
+from pdpbook.publish import export, statement
 from pdpbook.user_level import WeightedMean
 
 
@@ -36,12 +38,84 @@ def relation(model):
 
 
 def is_pure(model):
-    """Whether an account of pure budgets can be charged with it; the others are refused below."""
-    return model in PROMISING and not getattr(model, "delta", 0)
+    """Whether an account of pure budgets can be charged with it; the others are refused below.
+
+    The promise of a fit says so, and not the settings, which may have a delta that it lacks.
+    """
+    if model not in PROMISING:
+        return False
+    X, y, _ = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Advice)
+        return isinstance(clone(model).fit(X, y).guarantee_, PureDP)
 
 
 PURE = [m for m in SMALL if is_pure(m)]
 OTHERS = [m for m in SMALL if not is_pure(m)]
+
+
+# ---------------------------------------------------------------- a table as it came
+
+RAW = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60)})
+DATED = RAW.assign(sex=pd.date_range("2020-01-01", periods=60))
+MANY_WORDS = pd.DataFrame({f"q{k}": ["m", "f"] * 30 for k in range(6)})
+
+
+@pytest.mark.parametrize(
+    ("X", "kind", "got"),
+    [
+        (RAW, ValueError, r"columns of another kind: 'sex' of \w+\. `PublicSchema`"),
+        (RAW.astype({"sex": "category"}), ValueError, "'sex' of category"),
+        (DATED, TypeError, r"'sex' of datetime64\[\w+\]"),
+        (MANY_WORDS, ValueError, r"'q3' of \w+, \.\.\. \(6 columns\)"),
+        (RAW.to_numpy(), ValueError, r"got text\. `PublicSchema`"),
+    ],
+)
+@pytest.mark.parametrize("model", [m for m in SMALL if not isinstance(m, MeanRegressor)], ids=str)
+def test_a_raw_table_is_refused_by_its_columns_with_the_way_out(model, X, kind, got):
+    _, y, _ = people()
+    with pytest.raises(kind, match=r"^X must be a table of numbers; .*" + got) as refused:
+        clone(model).fit(X, y)
+    assert "'m'" not in str(refused.value)  # no value of a person
+    assert "2020" not in str(refused.value)
+
+
+# ---------------------------------------------------------------- users that nobody named
+
+EACH_A_USER = "Nobody said who owns the rows, so each row was taken to be another user."
+
+
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_users_that_were_not_passed_are_pointed_out_and_said_of_the_release(model):
+    X, y, _ = people()
+    name = type(model).__name__
+    forgotten = clone(model)
+    with pytest.warns(PublicNumbersWarning, match=f"^users was not passed to {name}, so each row"):
+        forgotten.fit(X, y)
+    assert EACH_A_USER in statement(forgotten)
+    assert EACH_A_USER in export(forgotten)["promise"]["words"]
+
+
+@pytest.mark.filterwarnings("error::pdpbook.advice.PublicNumbersWarning")
+@pytest.mark.parametrize("users", [range(60), np.arange(60) % 20], ids=["one row", "three rows"])
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_users_that_were_passed_need_no_advice_even_with_a_row_each(model, users):
+    X, y, _ = people()
+    named = clone(model).fit(X, y, users=users)
+    assert EACH_A_USER not in statement(named)
+    assert EACH_A_USER not in export(named)["promise"]["words"]
+
+
+def test_a_second_fit_and_one_that_fails_note_users_anew():
+    X, y, _ = people()
+    model = WeightedMean().fit(X, y)
+    model.fit(X, y, users=np.arange(60) % 20)
+    assert EACH_A_USER not in statement(model)
+    with pytest.raises(ValueError, match="must lie in"):
+        model.fit(X, y + 9)
+    assert EACH_A_USER not in statement(model)  # it is still the release of the second fit
+    sums = WeightedMean().sums(X, y, users=np.arange(60) % 20)
+    assert EACH_A_USER not in statement(WeightedMean().fit(sums, epsilon=1.0))
 
 
 # ---------------------------------------------------------------- accounts

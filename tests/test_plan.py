@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import plan as module
 from pdpbook.datasets import Numbers, PublicSchema
+from pdpbook.guarantees import BudgetAccount
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.plan import plan
@@ -297,7 +298,7 @@ def test_who_is_left_out_is_counted(monkeypatch):
     found = plan(1000, epsilon=epsilon, **GUESSES, **PUBLIC, **SURE)
     assert isinstance(found.estimator, ObjectivePerturbation)
     assert found.excluded == 15  # five would cost all others too much
-    assert "Left out: 15 of 1,000 people." in str(found)
+    assert "Left out: 15 of 1,000 people, one row each." in str(found)
 
 
 @pytest.mark.parametrize(
@@ -352,8 +353,8 @@ def test_guesses_stand_in_the_words_and_in_an_attribute():
         ({"neighbors": "user"}, "neighbors must be one of"),
         ({"neighbors": "add-remove", "delta": 1e-6}, "neighbors must hold 'replace-one'"),
         ({"neighbors": module.NEIGHBORS}, "delta must be above 0"),
-        ({"bounds": None}, "bounds must be given"),
-        ({"y_bounds": None}, "y_bounds must be given"),
+        ({"bounds": None}, r"^bounds must be given .* pass bounds=\(low, high\)"),
+        ({"y_bounds": None}, r"^y_bounds must be given.* Pass y_bounds=\(low, high\)"),
         ({"bounds": (1, 0)}, "bounds must have low < high"),
         ({"rows_per_user": [1, 2]}, "rows_per_user must be one number"),
         ({"rows_per_user": 0}, "rows_per_user must be at least 1"),
@@ -369,6 +370,26 @@ def test_what_is_impossible_is_refused(epsilon, wrong, message):
 def test_budgets_below_zero_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be"):
         plan(300, epsilon=epsilon, **GUESSES, **PUBLIC)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("rows", [None, 2])
+def test_budgets_of_other_people_are_refused_in_words_of_a_plan(value, rows):
+    with pytest.raises(ValueError, match=r"one value for each of 300 people; got shape \(200,\)$"):
+        plan(300, epsilon=np.full(200, value), rows_per_user=rows, **GUESSES, **PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "kind", "words"),
+    [
+        ({"ann": 0.5, "bo": 2.0}, TypeError, r"^levels of epsilon must be numbers.*; got str\."),
+        ({7: 0.5, 8: 2.0}, ValueError, r"^shares of epsilon must sum to 1; got 2\.5\."),
+    ],
+)
+def test_budgets_by_name_are_refused_with_what_to_pass_instead(epsilon, kind, words):
+    with pytest.raises(kind, match=words + r".*list\(epsilon\.values\(\)\)$") as refused:
+        plan(2, epsilon=epsilon, **GUESSES, **PUBLIC)
+    assert "ann" not in str(refused.value)
 
 
 FRAME = pd.DataFrame({"a": [0.1, 0.2], "y": [0.3, 0.4]})
@@ -452,6 +473,60 @@ def test_what_a_plan_for_users_proposes_can_be_fitted(monkeypatch, all_rows):
         rows = 4 * np.arange(1000) + rng.integers(0, 4, 1000)
         model = found.estimator.fit(X[rows], y[rows], epsilon=budgets)
     assert sorted(model.guarantee_.epsilon) == sorted(budgets)
+    owners = np.repeat(names, 4)
+    if all_rows:
+        rows = np.arange(4000)
+        budgets = dict(zip(names, budgets, strict=True))
+    assert found.of_users
+    again = found.fit(X[rows], y[rows], users=owners[rows], epsilon=budgets)
+    assert again.guarantee_ == model.guarantee_
+    assert type(again) is type(found.estimator)
+    with pytest.raises(ValueError, match=r"^users must be passed, one name a row"):
+        found.fit(X[rows], y[rows], epsilon=budgets)
+    some = rows[owners[rows] != "u7"]
+    with pytest.raises(ValueError, match=r"^X must have rows of the 1,000 people .*; got 999\."):
+        found.fit(X[some], y[some], users=owners[some])
+    if not all_rows:
+        with pytest.raises(ValueError, match=r"^users must name each user once.*: draw one row"):
+            found.fit(X, y, users=owners)
+
+
+def a_plan(**changed):
+    """A plan without the time that it takes."""
+    facts = {"rehearsal": None, "constant": Estimate(0.2, 0.0), "candidates": (), "verdict": "Yes",
+             "guesses": {}, "people": 50, "excluded": 0}  # fmt: skip
+    model = ObjectivePerturbation(1.0, epsilon=1.0)
+    return module.ReleasePlan(**({"estimator": model} | facts | changed))
+
+
+def test_more_rows_than_people_are_refused_by_a_plan():
+    X, y = np.linspace(0, 1, 200).reshape(200, 1), np.linspace(-1, 1, 200)
+    visits = np.arange(200) // 4
+    found = a_plan()
+    assert "Left out: 0 of 50 people, one row each." in str(found)
+    assert "Left out: 0 of 50 users.\n" in str(a_plan(of_users=True))
+    assert found.fit(X[::4], y[::4]).guarantee_.n == 50
+    assert found.fit(X[::4], y[::4], users=visits[::4], epsilon=2.0).guarantee_.n == 50
+    with pytest.raises(ValueError, match=r"^X must have rows of the 50 .* plan with rows_per_user"):
+        found.fit(X, y)
+    with pytest.raises(ValueError, match=r"got 200 rows of 50 users: plan with rows_per_user$"):
+        found.fit(X, y, users=visits)
+    account = BudgetAccount(3.0, neighbors="replace-one")
+    found.fit(X[::4], y[::4], account=account)
+    assert account.spent == 1.0
+    with pytest.raises(NotFittedError):
+        check_is_fitted(found.estimator)
+    with pytest.raises(TypeError, match=r"^X must be rows: Sums"):
+        found.fit(PDPRidge().sums(X, y), None)
+
+
+def test_a_number_of_people_that_is_protected_is_not_compared_with_a_plan():
+    found = a_plan(estimator=AdaSSP(epsilon=1.0))
+    found.fit(np.full((49, 1), 0.5), np.zeros(49))
+    with pytest.raises(ValueError, match=r"^X must have rows of the 50 people"):
+        replace(found, all_rows=True, of_users=True).fit(
+            np.full((98, 1), 0.5), np.zeros(98), users=np.arange(98) // 2
+        )
 
 
 @pytest.mark.parametrize("epsilon", [np.repeat([0.5, 2.0], 100), {0.5: 0.5, 2.0: 0.5}])

@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from pdpbook import publish
+from pdpbook.datasets import Dates, Numbers, PublicSchema, Words
 from pdpbook.guarantees import (
     ApproximateDP,
     BudgetAccount,
@@ -519,6 +520,76 @@ def test_the_statement_of_visits():
 
 
 # ---------------------------------------------------------------- what a stranger handed in
+
+FORM = PublicSchema(
+    {
+        "age": Numbers(18, 90, fill=50),
+        "visits": (0, 10),
+        "ward": Words(["a", "b", "other"], fill="b", other="other"),
+        "came": Dates("2020-01-01", "2025-01-01", unit="weeks", fill="2021-01-01"),
+        "days": (0, 60),
+    },
+    label="days",
+)
+RULES = [
+    "- `age` was read as numbers from 18 to 90; 50 stands where it is missing.",
+    "- `visits` was read as numbers from 0 to 10.",
+    "- `ward` was read as one of 'a', 'b', 'other'; 'other' stands for other words; 'b' stands "
+    "where it is missing.",
+    "- `came` was read as dates from 2020-01-01 to 2025-01-01, in weeks since 2020-01-01; "
+    "2021-01-01 stands where it is missing.",
+    "- `days` was read as the label; numbers from 0 to 60.",
+]
+
+
+def fitted_to_a_form(schema=FORM):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "age": rng.uniform(18, 90, 50), "visits": rng.integers(0, 11, 50), "ward": ["a", "b"] * 25,
+        "came": ["2022-03-04"] * 50, "days": rng.uniform(0, 60, 50),
+    })  # fmt: skip
+    X, bounds, y, y_bounds = schema.encode(table)
+    return PDPRidge(0.1, epsilon=1.0, bounds=bounds, y_bounds=y_bounds).fit(X, y), X, y
+
+
+def test_a_statement_names_the_label_and_the_rules_of_the_schema():
+    model, X, y = fitted_to_a_form()
+    board = statement(model, schema=FORM)
+    assert "7 coefficients and an intercept that predict `days`, by `PDPRidge`." in board
+    public = board.split("## What is public")[1].split("##")[0]
+    assert [line for line in public.splitlines() if "was read as" in line] == RULES
+    assert "was replaced" not in board
+    assert "that predict `days of stay`," in statement(model, schema=FORM, label="days of\nstay")
+    assert "was read as" not in statement(model)
+    mean = PersonalizedMean(y_bounds=(0, 60)).fit(X, y)
+    assert "One mean of `days`, by" in statement(mean, schema=FORM)
+    assert "One mean of `stay`, by" in statement(mean, label="stay")
+    by_position = PDPRidge(y_bounds=(0, 60), clip=True).fit(X.to_numpy(), y.to_numpy())
+    assert RULES[0] in statement(by_position, schema=FORM)
+
+
+def test_a_statement_says_what_a_schema_that_clips_replaces():
+    model, *_ = fitted_to_a_form(clone(FORM).set_params(clip=True))
+    board = statement(model, schema=clone(FORM).set_params(clip=True))
+    assert "`visits` was read as numbers from 0 to 10; the middle stands where it is miss" in board
+    assert "What does not fit its column was replaced: by the nearest bound, or as if mi" in board
+
+
+def test_a_schema_of_other_columns_is_refused_by_a_statement():
+    model, X, y = fitted_to_a_form()
+    others = PublicSchema({"age": (0, 1), "b": ["x", "y"]})
+    turned = PublicSchema(dict(reversed(FORM.columns.items())), label="days")
+    for schema, words in [(others, "these differ: .*'b=y'"), (turned, "its order is another")]:
+        with pytest.raises(ValueError, match=r"^schema must have the columns of .*" + words):
+            statement(model, schema=schema)
+    by_position = PDPRidge(y_bounds=(0, 60), clip=True).fit(X.to_numpy(), y.to_numpy())
+    with pytest.raises(ValueError, match=r"^schema must have the columns of .*; got 1 for 7$"):
+        statement(by_position, schema=PublicSchema({"age": (0, 1)}))
+    for table in (X, {"age": (0, 1)}):
+        with pytest.raises(TypeError, match=r"^schema must be the PublicSchema"):
+            statement(model, schema=table)
+    with pytest.raises(TypeError, match=r"^label must be text; got Series"):
+        statement(model, label=y)
 
 
 def test_guesses_are_numbers_or_texts_and_never_a_table():

@@ -213,7 +213,10 @@ def test_a_table_must_be_one_and_have_rows():
         ({1: (0, 1)}, None, TypeError, "columns must map names to public rules"),
         ({"a": (1, 0)}, None, ValueError, r"columns\['a'\] must have low < high"),
         ({"a": (0, np.nan)}, None, ValueError, r"columns\['a'\] must be finite"),
-        ({"a": (0, True)}, None, TypeError, r"columns\['a'\] must be a number"),
+        ({"a": (0, True)}, None, TypeError, r"list the words \['false', 'true'\]"),
+        ({"a": [False, True]}, None, TypeError, r"list the words \['false', 'true'\]"),
+        ({"a": ["x", 1]}, None, TypeError, r"columns\['a'\] must be a pair"),
+        ({"a": [[1, 2], [3]]}, None, TypeError, r"columns\['a'\] must be a pair"),
         ({"a": (0, 1, 2)}, None, TypeError, r"columns\['a'\] must be a pair"),
         ({"a": "yes"}, None, TypeError, r"columns\['a'\] must be a pair"),
         ({"a": None}, None, TypeError, r"columns\['a'\] must be a pair"),
@@ -270,6 +273,24 @@ def patients(**changes):
         index=["Evans", "Frank", "Ghosh"],
     )
     return frame.assign(**changes)
+
+
+@pytest.mark.parametrize("schema", [PATIENTS, CLIPPED], ids=["refuse", "clip"])
+@pytest.mark.parametrize("ward", [["A", "B", "a"], [1, 2, 3], [1.5, 2.5, 3.5]])
+def test_a_list_that_fits_hardly_anybody_is_pointed_out_beside_a_level_for_other_words(
+    schema, ward
+):
+    count = sum(word not in ("a", "b") for word in ward)
+    with pytest.warns(CuratorWarning, match=rf"^{count} of 3 values of column 'ward' are on no"):
+        X = schema.encode(patients(ward=ward)).X
+    assert X["ward=elsewhere"].sum() == count
+
+
+@pytest.mark.filterwarnings("error::pdpbook.advice.Advice")
+@pytest.mark.parametrize("ward", [["b", "z", "a"], ["elsewhere"] * 3])
+def test_a_few_other_words_and_the_level_itself_need_no_advice(ward):
+    PATIENTS.encode(patients(ward=ward))
+    CLIPPED.encode(patients(ward=ward))
 
 
 def test_missing_values_other_words_and_dates_by_hand():

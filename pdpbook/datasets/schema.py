@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ NOTHING = {  # texts that pandas reads as missing, but not beside numbers that a
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 # What a cell may be beside a value that its column takes, in the order in which errors list it.
 FINE, MISSING, OTHER_KIND, NOT_LISTED, INFINITE, OUTSIDE = range(6)
+OTHER_WORD = 6  # on no list, in a column whose rule has a level for such words
 
 Whole = NDArray[np.int64]
 
@@ -90,7 +92,10 @@ class Words:
         The level of whoever has none, such as a level "missing" of the list. None says that nothing
         may be missing.
     other : str, optional
-        The level of whoever has a word that is not on the list. None says that there is none.
+        The level of whoever has a word that is not on the list. None says that there is none. With
+        it a list that is spelled otherwise than the table is not refused: everybody gets this
+        level. To see that without the data, transform a row that you make up, spelled as in the
+        file. A `CuratorWarning` comes if more than half of a column is not on the list.
     """
 
     levels: Sequence[str]
@@ -257,6 +262,13 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Public bounds of the label; None without a label."""
         return None if self.label is None else _interval(self.all_columns[self.label])
 
+    def rules_in_words(self) -> dict[str, str]:
+        """Return for each column, the label included, what is public about it, as one sentence."""
+        words = {name: _in_words(rule, self.clip) for name, rule in self.all_columns.items()}
+        if self.label is not None:
+            words[self.label] = f"the label; {words[self.label]}"
+        return words
+
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Return the schema itself: it learns nothing, and does not look at X or y.
 
@@ -360,6 +372,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if labels.count(column) != 1:
                 continue
             values, what = _read(frame[column], rule)
+            _advise_on_other_words(column, rule, what)
             if self.clip:
                 _advise(column, rule, what)
             else:
@@ -420,11 +433,15 @@ def _rule(name: str, described: Any) -> Any:
         return described
     if isinstance(described, (tuple, list)) and all(isinstance(level, str) for level in described):
         return Words(_levels(described, f"columns[{name!r}]"))
-    if isinstance(described, (tuple, list, np.ndarray)) and np.shape(described) == (2,):
+    entries = list(described) if isinstance(described, (tuple, list, np.ndarray)) else []
+    are_truth_values = [isinstance(entry, (bool, np.bool_)) for entry in entries]
+    is_pair_of_numbers = all(isinstance(entry, Real) for entry in entries) and len(entries) == 2
+    if is_pair_of_numbers and not any(are_truth_values):
         return Numbers(*check.bounds(described, f"columns[{name!r}]"))
+    way_out = ". For truth values list the words ['false', 'true']"
     raise TypeError(
-        f"columns[{name!r}] must be a pair (low, high) of numbers, a list of categories, or "
-        f"Numbers, Words or Dates; got {described!r}"
+        f"columns[{name!r}] must be a pair (low, high) of numbers, a list of words, or Numbers, "
+        f"Words or Dates; got {described!r}{way_out if any(are_truth_values) else ''}"
     )
 
 
@@ -478,6 +495,30 @@ def _public_value(rule: Any) -> float:
     return float(rule.fill if isinstance(rule, Numbers) else rule.number(rule.fill))
 
 
+def _in_words(rule: Any, clip: bool) -> str:
+    """Return what is public about a column, without its name."""
+    if isinstance(rule, Words):
+        parts = [f"one of {_listed(rule.levels)}"]
+        middle = repr(rule.levels[0])
+        fill = repr(rule.fill)
+        if rule.other is not None:
+            parts.append(f"{rule.other!r} stands for other words")
+    elif isinstance(rule, Dates):
+        origin = rule.first if rule.origin is None else rule.origin
+        parts = [f"dates from {rule.first} to {rule.last}, in {rule.unit} since {origin}"]
+        middle = "the middle"
+        fill = str(rule.fill)
+    else:
+        parts = [f"numbers from {check.shown(rule.low)} to {check.shown(rule.high)}"]
+        middle = "the middle"
+        fill = "" if rule.fill is None else check.shown(rule.fill)
+    if rule.fill is not None:
+        parts.append(f"{fill} stands where it is missing")
+    elif clip:
+        parts.append(f"{middle} stands where it is missing")
+    return "; ".join(parts)
+
+
 # ---- what is in a cell, whatever is in the others
 
 
@@ -502,7 +543,7 @@ def _read(cells: pd.Series, rule: Any) -> tuple[Floats, Whole]:
         place = {_read_word(level): float(k) for k, level in enumerate(rule.levels)}
         other = (math.nan, NOT_LISTED)
         if rule.other is not None:
-            other = (float(rule.levels.index(rule.other)), FINE)
+            other = (float(rule.levels.index(rule.other)), OTHER_WORD)
 
         def read(cell: Any) -> tuple[float, int]:
             word = _read_word(cell)
@@ -676,13 +717,25 @@ def _raise(faults: Sequence[_Fault], name: str) -> None:
 
 def _advise(name: str, rule: Any, what: Whole) -> None:
     """Warn if more than half of a column were replaced: then it may be the schema that is wrong."""
-    fits = (what == FINE) | ((what == MISSING) & (rule.fill is not None))
+    fits = np.isin(what, [FINE, OTHER_WORD]) | ((what == MISSING) & (rule.fill is not None))
     replaced = int(len(what) - fits.sum())
     if 2 * replaced > len(what):
         advise(
             f"clip=True replaced {replaced} of {len(what)} values of column {name!r}: what is "
             "released speaks of the schema. Its rule must be public, in the units of the column, "
             "and fit most",
+            CuratorWarning,
+        )
+
+
+def _advise_on_other_words(name: str, rule: Any, what: Whole) -> None:
+    """Warn if more than half of a column are on no list: then the list may be spelled otherwise."""
+    count = int(np.count_nonzero(what == OTHER_WORD))
+    if 2 * count > len(what):
+        advise(
+            f"{count} of {len(what)} values of column {name!r} are on no list and became "
+            f"{rule.other!r}: what is released speaks of the schema. Its levels must be public, "
+            "spelled as in the table, and fit most",
             CuratorWarning,
         )
 

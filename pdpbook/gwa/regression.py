@@ -30,7 +30,7 @@ from pdpbook.release import (
 )
 from pdpbook.sums import Sums, refuse_mechanism
 from pdpbook.tables import read_labels, read_table
-from pdpbook.user_records import Plan, UserParticipants, UserRecords, user_records
+from pdpbook.user_records import Plan, UserParticipants, UserRecords, note_users, user_records
 from pdpbook.users import Users, check_budgets_of_users
 
 NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and is promised 0
@@ -48,6 +48,7 @@ def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
     """Return the records for `fit`: rows, labels, and who owns each row; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
+    note_users(model, users is not None)
     rows = read_table(model, X, ensure_all_finite=True)
     return user_records(rows, read_labels(rows, y), users, X, y)
 

@@ -24,7 +24,7 @@ from pdpbook.linear import linear_predictions, probabilities_of_classes
 from pdpbook.sums import Sums, refuse_mechanism
 from pdpbook.tables import read_labels, read_table
 from pdpbook.user_level.weights import tradeoff_weights
-from pdpbook.user_records import UserRecords, user_records
+from pdpbook.user_records import UserRecords, note_users, user_records
 
 NEWTON_STEPS = 200
 SUFFICIENT_DECREASE = 1e-4  # Armijo's share of the decrease that the slope predicts
@@ -315,6 +315,7 @@ def read_records(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
     """Return the records for `fit`, after scikit-learn's checks of tables; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
+    note_users(model, users is not None)
     rows = read_table(model, X)
     return user_records(rows, _read_labels(model, rows, y), users, X, y)
 

@@ -29,7 +29,7 @@ from pdpbook.release import (
 from pdpbook.sums import Sums, SumsOfUsers, refuse_mechanism, sums_over_users
 from pdpbook.tables import read_labels, refuse_small_table
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
-from pdpbook.user_records import Plan, UserParticipants, UserRecords, user_records
+from pdpbook.user_records import Plan, UserParticipants, UserRecords, note_users, user_records
 from pdpbook.users import Users, check_budgets_of_users
 
 
@@ -447,6 +447,8 @@ def read_user_labels(
 
     Of X the number of rows counts alone. An audit may have a single row, a fit may not.
     """
+    if not audit:
+        note_users(model, users is not None or isinstance(X, Sums))  # sums have their users' names
     if isinstance(X, Sums):
         return SumsOfUsers(model, X, y, users)
     labels = read_labels(X, y)
