@@ -394,27 +394,55 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
 
 
-@pytest.mark.parametrize("crowd", range(3))
-@pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
-def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
+def ball(crowd, w, lam, row, label):
+    """Both coefficients, with one record of weight w among others."""
+    X, y = np.vstack([crowd["rows"], row]), np.append(crowd["labels"], label)
+    return weighted_ridge(X, y, lam, np.append((1 - w) * np.array(crowd["shares"]), w))
+
+
+@pytest.mark.parametrize("crowd", range(4))
+@pytest.mark.parametrize("place", [(0, 450), (1, 45), (4, 5), (11, 2)], ids=str)
+def test_the_ball_and_its_circles_are_those_of_the_package(ask, crowd, place):
     data = data_of("replace")
-    assert data["published"] == pytest.approx(
-        ridge_constant(data["lam"], 1, "published") / data["people"], rel=EXACT
-    )
-    assert data["smallest"] == pytest.approx(
-        capped_sensitivity(1 / data["people"], data["lam"], 1), rel=EXACT
-    )
-    kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
-    x, y = kinds
-    x = [x, 0 * x, 0 * x + 1][crowd]
-    slopes = [
-        weighted_ridge(np.append(x, u)[:, None], np.append(y, v), data["lam"])[0]
-        for u, v in (data["old"], record)
+    lam, members = data["lams"][place[0]], place[1]
+    w, records = 1 / members, [(0.0, 1.0, -1.0), (1.0, 1.0, -1.0), (0.55, 0.2, 0.3)]
+    published = ridge_constant(lam, 2, "published") * w
+    smallest = capped_sensitivity(w, lam, 2)
+    old = ball(data["crowds"][crowd], w, lam, data["old"][:2], data["old"][2])
+    found = ask("replace.solve", [[data, crowd, one, members, lam] for one in records])
+    for (*row, label), one in zip(records, found, strict=True):
+        new = ball(data["crowds"][crowd], w, lam, row, label)
+        assert one["before"] == pytest.approx(old, rel=1e-5, abs=1e-9)
+        assert one["after"] == pytest.approx(new, rel=1e-5, abs=1e-9)
+        assert one["move"] == pytest.approx(np.linalg.norm(new - old), rel=1e-4)
+        assert one["radius"] == pytest.approx(published, rel=EXACT)
+        assert one["smallest"] == pytest.approx(smallest, rel=EXACT)
+        assert one["move"] <= smallest <= published * (1 + EXACT)
+        # What the table says of the proof: the pull is what the old bowl resists there.
+        rows, weights = np.array(data["crowds"][crowd]["rows"]), data["crowds"][crowd]["shares"]
+        H = (1 - w) * rows.T @ np.diag(weights) @ rows + lam * np.eye(2)
+        H += w * np.outer(data["old"][:2], data["old"][:2])
+        assert one["pull"] == pytest.approx(np.linalg.norm(2 * H @ (new - old)), rel=1e-4)
+        assert one["gained"]["residual"] == pytest.approx(label - row @ new, rel=1e-5)
+        assert one["pull"] / (2 * lam) >= one["move"] * (1 - EXACT)
+
+
+def test_no_record_of_the_square_takes_the_ball_out_of_a_circle(ask):
+    data, rng = data_of("replace"), np.random.default_rng(4)
+    settings = [
+        [
+            data,
+            int(rng.integers(4)),
+            [*rng.integers(0, 2, 2).tolist(), int(rng.choice([-1, 1]))],
+            int(rng.choice(data["members"])),
+            float(rng.choice(data["lams"])),
+        ]
+        for _ in range(300)
     ]
-    [found] = ask("replace.solve", [[data, crowd, *record]])
-    assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
-    assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
-    assert found["move"] <= data["smallest"]
+    found = ask("replace.solve", settings)
+    assert all(one["move"] <= one["smallest"] * (1 + EXACT) for one in found)
+    assert all(one["smallest"] <= one["radius"] * (1 + EXACT) for one in found)
+    assert max(one["move"] / one["radius"] for one in found) > 0.9  # the circle is not idle
 
 
 @pytest.mark.parametrize("gamma", [1, 25, 100])
@@ -1266,21 +1294,26 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
-def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
+def test_a_record_is_dragged_and_the_ball_stays_in_its_circle(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
-    assert "after your guess" in said(tab)
+    assert "How far can it move, whatever she and all others write?" in said(tab)
     assert not tab.get_by_label("The others train", exact=True).is_visible()
-    tab.get_by_role("button", name="about 0.3").click()
-    assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
-    tab.get_by_label("The others train", exact=True).select_option(index=1)
+    tab.get_by_role("button", name="about 0.5").click()
+    assert said(tab).startswith("Right: others who train a little, and against her, let her move")
+    assert number(r"The ball moved by ([\d.]+):", said(tab)) == 0.404
+    tab.get_by_label("The others train", exact=True).select_option(index=3)
     grip = tab.locator(".explore-grip circle").nth(1)
-    pull(tab, grip, -200, -200, touch)  # beyond the corner: it stays in the square
-    assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
-    assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
-    tab.get_by_label("The others train", exact=True).select_option(index=2)
-    assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
-    assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
+    pull(tab, grip, -600, -40, touch)  # beyond the corner: it stays in the square
+    shown = [
+        tab.get_by_role("slider", name=name).get_attribute("aria-valuetext")
+        for name in ("New record, x₁", "New record, x₂", "New record, y")
+    ]
+    assert shown == ["0", "1", "-1"]
+    assert number(r"The ball moved by ([\d.]+):", said(tab)) == 0.583
+    assert tab.locator(".explore-goal").inner_text().startswith("✓ Done")
+    tab.get_by_role("button", name="Show the extreme").click()
+    assert number(r"([\d.]+) percent of wC", said(tab)) == 99
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

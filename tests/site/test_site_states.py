@@ -114,16 +114,13 @@ def right_errors(data):
 
 
 def right_replace(data):
-    mean = [(one["xx"], one["xy"]) for one in data["crowds"]]
+    w, corners = 1 / data["member"], [(u, v, y) for u in (0, 1) for v in (0, 1) for y in (-1, 1)]
     fits = [
-        (xy + u * v / 45) / (xx + u * u / 45 + data["lam"])
-        for xx, xy in mean
-        for u in np.linspace(0, 1, 21)
-        for v in np.linspace(-1, 1, 41)
+        [explore.ball(crowd, w, data["lam"], one[:2], one[2]) for one in (data["old"], *corners)]
+        for crowd in data["crowds"]
     ]
-    first = [(xy + 1 / 45) / (xx + 1 / 45 + data["lam"]) for xx, xy in mean]
-    far = np.abs(np.array(fits).reshape(3, -1) - np.array(first)[:, None]).max()
-    return nearest(far, [0.044, 0.3, 1.6])
+    far = max(np.linalg.norm(new - old) for old, *others in fits for new in others)
+    return nearest(far, [0.044, 0.5, 3])
 
 
 def right_sums(data):
@@ -252,7 +249,7 @@ PRINTED = {
     "erm": r"and the bound is ([\d.]+) ",
     "gwa": r"the least possible is ([\d.]+)[.,]",
     "ridge": r"is the move, (-?[\d.]+(?:e-\d+)?)\.",
-    "replace": r"for all data, ([\d.]+), and",
+    "replace": r"The ball moved by ([\d.]+(?:e-\d+)?):",
     "odds": r"becomes ([\d.]+) percent",
     "audit": r"typically occurs ([\d,]+) and",
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
@@ -284,7 +281,7 @@ SOLVED = {
     "limit": {"h": "11"},
     "mean": {"epsilon": "5"},
     "ridge": {"across": "1", "up": "0.6"},
-    "replace": {"crowd": "not at all", "across": "1", "up": "-1"},
+    "replace": {"crowd": "a little, and against her", "first": "0"},
     "odds": {"epsilon": "2.5"},
     "audit": {"runs": "130"},
     "concave": {"who": "Dora", "noise": "8"},
