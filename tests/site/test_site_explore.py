@@ -18,6 +18,7 @@ from scipy.stats import beta, binom, dlaplace, laplace, norm
 from support import ROOT
 
 from lab import comparison
+from lab.comparison.penalties import by_penalty
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
@@ -75,6 +76,7 @@ PAGES = {
     "adaops": "book/per_instance/adaops",
     "belief": "book/synthesis/in_practice",
     "contest": "book/synthesis/one_dataset",
+    "penalty": "book/synthesis/one_dataset",
     "plan": "book/synthesis/your_data",
     "filter": "book/per_instance/filters",
 }
@@ -352,6 +354,39 @@ def test_the_mean_and_the_winners_are_those_of_the_crowd(ask):
         assert (found["wins"], found["of"]) == (wins, 14)
     [asked] = ask("contest.solve", [[data, data["budget"]]])
     assert (asked["wins"], data["guesses"][data["right"]]) == (1, "one")
+
+
+@pytest.mark.parametrize("name", ["PDPRidge, published", "PDPRidge, Huber", "OPS", "objective"])
+def test_floor_bias_and_noise_are_those_of_the_mechanisms(ask, name):
+    data, crowd = data_of("penalty"), comparison.patients()
+    row = next(k for k, one in enumerate(data["rows"]) if one["key"] == name)
+    lines = {key: 100 * v / crowd.lines()["mean"] for key, v in crowd.lines().items()}
+    assert data["floor"] == pytest.approx(lines["least squares"], rel=EXACT)
+    for k, epsilon in enumerate(data["budgets"][:3]):
+        split, releases = by_penalty(crowd, name, epsilon, data["penalties"])
+        errors = data["floor"] + 100 * split.sum(axis=1) / crowd.lines()["mean"]
+        settings = [[data, row, k, j] for j in range(len(data["penalties"]))]
+        found = ask("penalty.solve", settings)
+        assert [one is None for one in found] == np.isnan(errors).tolist()
+        drawn = [one["error"] for one in found if one]
+        assert drawn == pytest.approx(errors[~np.isnan(errors)].tolist(), rel=1e-5)
+        exact = [100 * one.error(crowd) / crowd.lines()["mean"] for one in releases]
+        assert drawn == pytest.approx(exact, rel=1e-5)  # the parts add up to the error
+        [least] = ask("penalty.lowest", [[data, row, k]])
+        assert least["place"] == np.nanargmin(errors)
+        assert least["error"] == pytest.approx(np.nanmin(errors), rel=1e-5)
+
+
+def test_rows_below_the_mean_are_counted_without_those_that_have_no_penalty(ask):
+    data = data_of("penalty")
+    ways = [one["parts"] for one in data["rows"] if one["moves"]]
+    settings = [(k, j) for k in range(len(data["budgets"])) for j in range(len(data["penalties"]))]
+    counts = [
+        sum(part[k][j] is not None and data["floor"] + sum(part[k][j]) < 100 for part in ways)
+        for k, j in settings
+    ]
+    assert ask("penalty.below", [[data, k, j] for k, j in settings]) == counts
+    assert {0, 1, 6} <= set(counts)
 
 
 @pytest.mark.parametrize("column", [1, 5, 12, 30])
@@ -1145,6 +1180,23 @@ def test_a_plan_says_when_to_publish_the_mean(visit):
     tab.keyboard.press("End")
     assert "With 30 columns the best of the four explains less than 0.05" in said(tab)
     assert said(tab).startswith("980 people")  # the verdict was for five columns
+
+
+def test_a_penalty_is_dragged_and_noise_turns_into_bias(visit):
+    tab = visit("penalty")
+    assert 'the row "sums, Laplace" has too much noise with the penalty 0.03' in said(tab)
+    tab.get_by_role("button", name="about 105").click()
+    assert said(tab).startswith("Right: the lowest is 105, at λ = 0.3.")
+    noise = []
+    for key in ("Home", "End"):
+        tab.get_by_role("slider", name="Penalty λ, for all").press(key)
+        bias, rest, error = map(
+            float, re.search(r"60 \+ ([\d.]+) \+ ([\d.]+) = ([\d.]+)", said(tab)).groups()
+        )
+        assert error == pytest.approx(60 + bias + rest, rel=0.01)
+        noise.append(rest)
+    assert noise[0] > 100 > 1 > noise[1]
+    assert "none of the 7 regressions with a penalty are below the mean" in said(tab)
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

@@ -17,6 +17,8 @@ from scipy.special import expit, logit
 from scipy.stats import beta, binom
 from support import ROOT
 
+from lab.comparison import patients
+from lab.comparison.penalties import by_penalty
 from pdpbook.gradient import dpsgd_total_variation
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
@@ -142,6 +144,14 @@ def right_contest(data):
     return nearest(sum(r["errors"][k] + 2 * r["doubt"][k] < bar for r in rows), [1, 5, 9, 13])
 
 
+def right_penalty(data):
+    crowd = patients()
+    split, _ = by_penalty(crowd, "statistics, Laplace", 1.0, data["penalties"])
+    lines = crowd.lines()
+    error = 100 * (lines["least squares"] + split.sum(axis=1)) / lines["mean"]
+    return nearest(error.min(), [65, 85, 105])
+
+
 def right_plan(data):
     rows = np.array(data["explained"][data["columns"].index(data["column"])])
     at = np.log(data["people"] * data["budget"])
@@ -223,6 +233,7 @@ RIGHT = {
     "adaops": right_adaops,
     "belief": lambda data: nearest(100 * expit(logit(data["before"]) + 10), [23, 50, 73, 99.9]),
     "contest": right_contest,
+    "penalty": right_penalty,
     "plan": right_plan,
     "filter": right_filter,
     "careful": lambda _: nearest(
@@ -261,6 +272,7 @@ PRINTED = {
     "descent": r"at most ([\d.]+) of 100",
     "adaops": r"is published as ([\d.]+) on average",
     "belief": r"ε = ([\d.]+) in all",
+    "penalty": r"[\d.e]+ \+ [\d.e]+ = ([\d.]+(?:e\d+)?)\.",
     "filter": r"[\d.e-]+: (\d+) weeks?\. The worst",
     "careful": r"the noise is ([\d.]+) days\.$",
     "weights": r"own weights need noise of ([\d.]+) days",
@@ -290,6 +302,7 @@ SOLVED = {
     "shapes": {"out": "18"},
     "descent": {"steps": "1000", "sigma": "5"},
     "belief": {"epsilon": "0.08"},
+    "penalty": {"epsilon": "10", "lam": "0.1"},
     "plan": {"budget": "3", "column": "1"},
     "filter": {"who": "Ben", "hours": "0.5", "noise": "40"},
     "weights": {"own": "1"},
