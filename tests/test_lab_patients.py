@@ -16,6 +16,7 @@ from lab.comparison import (
     exact,
     patients,
 )
+from lab.comparison.penalties import PATHS, by_penalty
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.guarantees import half_budget
 from pdpbook.gwa import GWARegression
@@ -311,3 +312,37 @@ def test_the_risk_under_a_private_mean_is_that_of_two_laplace_laws():
 def test_bad_questions_are_refused(change, match):
     with pytest.raises(ValueError, match=match):
         actual_success(**{"crowd": CROWD, "name": "OPS", "budgets": 1.0} | change)
+
+
+# ---------------------------------------------------------------- floor, bias and noise
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_parts_over_penalties_add_up_to_the_error_of_the_table(name):
+    row, release = at(name, 3.0, draws=100)
+    lam = row.lam / (len(CROWD.y) if name == "OPS" else 1)
+    split, found = by_penalty(CROWD, name, 3.0, [lam, 1.0])
+    floor = CROWD.lines()["least squares"]
+    errors = [one.error(CROWD) for one in found]
+    assert_allclose(floor + split.sum(axis=1), errors, rtol=1e-9)
+    apart = np.hypot(release.standard_error(CROWD), found[0].standard_error(CROWD))
+    assert_allclose(errors[0], row.error, atol=4 * apart, rtol=1e-9)
+
+
+def test_a_penalty_that_keeps_no_promise_has_no_parts():
+    split, found = by_penalty(CROWD, "objective", 0.3, [0.01, 1.0])
+    assert np.isnan(split).all(axis=1).tolist() == [True, False]
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": "DP-SGD"}, "name"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"penalties": [0.1, -1]}, "penal"),
+    ],
+)
+def test_parts_refuse_what_has_no_penalty(change, words):
+    with pytest.raises(ValueError, match=words):
+        by_penalty(**{"crowd": CROWD, "name": "OPS", "epsilon": 1.0, "penalties": [0.3]} | change)

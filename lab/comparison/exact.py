@@ -52,24 +52,38 @@ def mean(crowd: Crowd, budgets: Floats, draws: int, rng: np.random.Generator) ->
 def output(
     crowd: Crowd, budgets: Floats, draws: int, rng: np.random.Generator, **options: Any
 ) -> Release:
+    return best(crowd, outputs(crowd, budgets, MEAN_PENALTIES, **options))
+
+
+def outputs(
+    crowd: Crowd, budgets: Floats, penalties: Sequence[float], **options: Any
+) -> list[Release]:
+    """A release for each penalty."""
     p, delta = crowd.rows.shape[1], options.get("delta", 0.0)
     levels, person = np.unique(budgets, return_inverse=True)
     losses = l2_laplace_eps0(levels, delta, p) if delta else levels
     ceiling = ((1 + l2_laplace_profile(0.0, p, losses)) / 2)[person]
     found = []
-    for lam in MEAN_PENALTIES:
+    for lam in penalties:
         law: Any = PDPRidge(lam, **options).output_law(*crowd.cube, epsilon=budgets)
         covariance = np.asarray((p + 1) / law.eta**2 * np.eye(p), dtype=float)
         found.append(_affine(crowd, "cube", law.center, covariance, ceiling, lam))
-    return best(crowd, found)
+    return found
 
 
 def posterior(crowd: Crowd, budgets: Floats, draws: int, rng: np.random.Generator) -> Release:
-    """Its ceiling: twice the total variation at the corner of leverage and residual."""
+    return best(crowd, posteriors(crowd, budgets, SUM_PENALTIES))
+
+
+def posteriors(crowd: Crowd, budgets: Floats, penalties: Sequence[float]) -> list[Release]:
+    """A release for each penalty that can keep the budgets.
+
+    The ceiling: twice the total variation at the corner of leverage and residual.
+    """
     least = float(budgets.min())
     half, delta = half_budget(least, DELTA)
     found = []
-    for lam in SUM_PENALTIES:
+    for lam in penalties:
         model = OnePosteriorSample(
             lam, epsilon=half, delta=delta, n_max=N_MAX, bounds=(-1, 1), row_norm=1.0
         )
@@ -84,7 +98,7 @@ def posterior(crowd: Crowd, budgets: Floats, draws: int, rng: np.random.Generato
         ceiling = min((1 + moved) / 2, promised)
         covariance = np.asarray(np.linalg.inv(law.precision), dtype=float)
         found.append(_affine(crowd, "ball", law.center, covariance, ceiling, lam))
-    return best(crowd, found)
+    return found
 
 
 def gwa(

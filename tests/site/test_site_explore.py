@@ -18,6 +18,7 @@ from scipy.stats import beta, binom, dlaplace, laplace, norm
 from support import ROOT
 
 from lab import comparison
+from lab.comparison.penalties import by_penalty
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
@@ -76,6 +77,7 @@ PAGES = {
     "adaops": "book/per_instance/adaops",
     "belief": "book/synthesis/in_practice",
     "contest": "book/synthesis/one_dataset",
+    "penalty": "book/synthesis/one_dataset",
     "plan": "book/synthesis/your_data",
     "filter": "book/per_instance/filters",
 }
@@ -355,6 +357,39 @@ def test_the_mean_and_the_winners_are_those_of_the_crowd(ask):
     assert (asked["wins"], data["guesses"][data["right"]]) == (1, "one")
 
 
+@pytest.mark.parametrize("name", ["PDPRidge, published", "PDPRidge, Huber", "OPS", "objective"])
+def test_floor_bias_and_noise_are_those_of_the_mechanisms(ask, name):
+    data, crowd = data_of("penalty"), comparison.patients()
+    row = next(k for k, one in enumerate(data["rows"]) if one["key"] == name)
+    lines = {key: 100 * v / crowd.lines()["mean"] for key, v in crowd.lines().items()}
+    assert data["floor"] == pytest.approx(lines["least squares"], rel=EXACT)
+    for k, epsilon in enumerate(data["budgets"][:3]):
+        split, releases = by_penalty(crowd, name, epsilon, data["penalties"])
+        errors = data["floor"] + 100 * split.sum(axis=1) / crowd.lines()["mean"]
+        settings = [[data, row, k, j] for j in range(len(data["penalties"]))]
+        found = ask("penalty.solve", settings)
+        assert [one is None for one in found] == np.isnan(errors).tolist()
+        drawn = [one["error"] for one in found if one]
+        assert drawn == pytest.approx(errors[~np.isnan(errors)].tolist(), rel=1e-5)
+        exact = [100 * one.error(crowd) / crowd.lines()["mean"] for one in releases]
+        assert drawn == pytest.approx(exact, rel=1e-5)  # the parts add up to the error
+        [least] = ask("penalty.lowest", [[data, row, k]])
+        assert least["place"] == np.nanargmin(errors)
+        assert least["error"] == pytest.approx(np.nanmin(errors), rel=1e-5)
+
+
+def test_rows_below_the_mean_are_counted_without_those_that_have_no_penalty(ask):
+    data = data_of("penalty")
+    ways = [one["parts"] for one in data["rows"] if one["moves"]]
+    settings = [(k, j) for k in range(len(data["budgets"])) for j in range(len(data["penalties"]))]
+    counts = [
+        sum(part[k][j] is not None and data["floor"] + sum(part[k][j]) < 100 for part in ways)
+        for k, j in settings
+    ]
+    assert ask("penalty.below", [[data, k, j] for k, j in settings]) == counts
+    assert {0, 1, 6} <= set(counts)
+
+
 @pytest.mark.parametrize("column", [1, 5, 12, 30])
 def test_plans_lie_between_those_that_were_rehearsed(ask, column):
     data = data_of("plan")
@@ -395,27 +430,55 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
 
 
-@pytest.mark.parametrize("crowd", range(3))
-@pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
-def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
+def ball(crowd, w, lam, row, label):
+    """Both coefficients, with one record of weight w among others."""
+    X, y = np.vstack([crowd["rows"], row]), np.append(crowd["labels"], label)
+    return weighted_ridge(X, y, lam, np.append((1 - w) * np.array(crowd["shares"]), w))
+
+
+@pytest.mark.parametrize("crowd", range(4))
+@pytest.mark.parametrize("place", [(0, 450), (1, 45), (4, 5), (11, 2)], ids=str)
+def test_the_ball_and_its_circles_are_those_of_the_package(ask, crowd, place):
     data = data_of("replace")
-    assert data["published"] == pytest.approx(
-        ridge_constant(data["lam"], 1, "published") / data["people"], rel=EXACT
-    )
-    assert data["smallest"] == pytest.approx(
-        capped_sensitivity(1 / data["people"], data["lam"], 1), rel=EXACT
-    )
-    kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
-    x, y = kinds
-    x = [x, 0 * x, 0 * x + 1][crowd]
-    slopes = [
-        weighted_ridge(np.append(x, u)[:, None], np.append(y, v), data["lam"])[0]
-        for u, v in (data["old"], record)
+    lam, members = data["lams"][place[0]], place[1]
+    w, records = 1 / members, [(0.0, 1.0, -1.0), (1.0, 1.0, -1.0), (0.55, 0.2, 0.3)]
+    published = ridge_constant(lam, 2, "published") * w
+    smallest = capped_sensitivity(w, lam, 2)
+    old = ball(data["crowds"][crowd], w, lam, data["old"][:2], data["old"][2])
+    found = ask("replace.solve", [[data, crowd, one, members, lam] for one in records])
+    for (*row, label), one in zip(records, found, strict=True):
+        new = ball(data["crowds"][crowd], w, lam, row, label)
+        assert one["before"] == pytest.approx(old, rel=1e-5, abs=1e-9)
+        assert one["after"] == pytest.approx(new, rel=1e-5, abs=1e-9)
+        assert one["move"] == pytest.approx(np.linalg.norm(new - old), rel=1e-4)
+        assert one["radius"] == pytest.approx(published, rel=EXACT)
+        assert one["smallest"] == pytest.approx(smallest, rel=EXACT)
+        assert one["move"] <= smallest <= published * (1 + EXACT)
+        # What the table says of the proof: the pull is what the old bowl resists there.
+        rows, weights = np.array(data["crowds"][crowd]["rows"]), data["crowds"][crowd]["shares"]
+        H = (1 - w) * rows.T @ np.diag(weights) @ rows + lam * np.eye(2)
+        H += w * np.outer(data["old"][:2], data["old"][:2])
+        assert one["pull"] == pytest.approx(np.linalg.norm(2 * H @ (new - old)), rel=1e-4)
+        assert one["gained"]["residual"] == pytest.approx(label - row @ new, rel=1e-5)
+        assert one["pull"] / (2 * lam) >= one["move"] * (1 - EXACT)
+
+
+def test_no_record_of_the_square_takes_the_ball_out_of_a_circle(ask):
+    data, rng = data_of("replace"), np.random.default_rng(4)
+    settings = [
+        [
+            data,
+            int(rng.integers(4)),
+            [*rng.integers(0, 2, 2).tolist(), int(rng.choice([-1, 1]))],
+            int(rng.choice(data["members"])),
+            float(rng.choice(data["lams"])),
+        ]
+        for _ in range(300)
     ]
-    [found] = ask("replace.solve", [[data, crowd, *record]])
-    assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
-    assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
-    assert found["move"] <= data["smallest"]
+    found = ask("replace.solve", settings)
+    assert all(one["move"] <= one["smallest"] * (1 + EXACT) for one in found)
+    assert all(one["smallest"] <= one["radius"] * (1 + EXACT) for one in found)
+    assert max(one["move"] / one["radius"] for one in found) > 0.9  # the circle is not idle
 
 
 @pytest.mark.parametrize("gamma", [1, 25, 100])
@@ -1120,6 +1183,23 @@ def test_a_plan_says_when_to_publish_the_mean(visit):
     assert said(tab).startswith("980 people")  # the verdict was for five columns
 
 
+def test_a_penalty_is_dragged_and_noise_turns_into_bias(visit):
+    tab = visit("penalty")
+    assert 'the row "sums, Laplace" has too much noise with the penalty 0.03' in said(tab)
+    tab.get_by_role("button", name="about 105").click()
+    assert said(tab).startswith("Right: the lowest is 105, at λ = 0.3.")
+    noise = []
+    for key in ("Home", "End"):
+        tab.get_by_role("slider", name="Penalty λ, for all").press(key)
+        bias, rest, error = map(
+            float, re.search(r"60 \+ ([\d.]+) \+ ([\d.]+) = ([\d.]+)", said(tab)).groups()
+        )
+        assert error == pytest.approx(60 + bias + rest, rel=0.01)
+        noise.append(rest)
+    assert noise[0] > 100 > 1 > noise[1]
+    assert "none of the 7 regressions with a penalty are below the mean" in said(tab)
+
+
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
 def test_the_level_is_dragged(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
@@ -1267,21 +1347,26 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
-def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
+def test_a_record_is_dragged_and_the_ball_stays_in_its_circle(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
-    assert "after your guess" in said(tab)
+    assert "How far can it move, whatever she and all others write?" in said(tab)
     assert not tab.get_by_label("The others train", exact=True).is_visible()
-    tab.get_by_role("button", name="about 0.3").click()
-    assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
-    tab.get_by_label("The others train", exact=True).select_option(index=1)
+    tab.get_by_role("button", name="about 0.5").click()
+    assert said(tab).startswith("Right: others who train a little, and against her, let her move")
+    assert number(r"The ball moved by ([\d.]+):", said(tab)) == 0.404
+    tab.get_by_label("The others train", exact=True).select_option(index=3)
     grip = tab.locator(".explore-grip circle").nth(1)
-    pull(tab, grip, -200, -200, touch)  # beyond the corner: it stays in the square
-    assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
-    assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
-    tab.get_by_label("The others train", exact=True).select_option(index=2)
-    assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
-    assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
+    pull(tab, grip, -600, -40, touch)  # beyond the corner: it stays in the square
+    shown = [
+        tab.get_by_role("slider", name=name).get_attribute("aria-valuetext")
+        for name in ("New record, x₁", "New record, x₂", "New record, y")
+    ]
+    assert shown == ["0", "1", "-1"]
+    assert number(r"The ball moved by ([\d.]+):", said(tab)) == 0.583
+    assert tab.locator(".explore-goal").inner_text().startswith("✓ Done")
+    tab.get_by_role("button", name="Show the extreme").click()
+    assert number(r"([\d.]+) percent of wC", said(tab)) == 99
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

@@ -17,6 +17,8 @@ from scipy.special import expit, logit
 from scipy.stats import beta, binom
 from support import ROOT
 
+from lab.comparison import patients
+from lab.comparison.penalties import by_penalty
 from pdpbook.gradient import dpsgd_total_variation
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
@@ -114,16 +116,13 @@ def right_errors(data):
 
 
 def right_replace(data):
-    mean = [(one["xx"], one["xy"]) for one in data["crowds"]]
+    w, corners = 1 / data["member"], [(u, v, y) for u in (0, 1) for v in (0, 1) for y in (-1, 1)]
     fits = [
-        (xy + u * v / 45) / (xx + u * u / 45 + data["lam"])
-        for xx, xy in mean
-        for u in np.linspace(0, 1, 21)
-        for v in np.linspace(-1, 1, 41)
+        [explore.ball(crowd, w, data["lam"], one[:2], one[2]) for one in (data["old"], *corners)]
+        for crowd in data["crowds"]
     ]
-    first = [(xy + 1 / 45) / (xx + 1 / 45 + data["lam"]) for xx, xy in mean]
-    far = np.abs(np.array(fits).reshape(3, -1) - np.array(first)[:, None]).max()
-    return nearest(far, [0.044, 0.3, 1.6])
+    far = max(np.linalg.norm(new - old) for old, *others in fits for new in others)
+    return nearest(far, [0.044, 0.5, 3])
 
 
 def right_sums(data):
@@ -147,6 +146,14 @@ def right_contest(data):
 
 def right_bills(data):
     return nearest(data["rules"][-1]["miss"], data["guesses"])
+
+
+def right_penalty(data):
+    crowd = patients()
+    split, _ = by_penalty(crowd, "statistics, Laplace", 1.0, data["penalties"])
+    lines = crowd.lines()
+    error = 100 * (lines["least squares"] + split.sum(axis=1)) / lines["mean"]
+    return nearest(error.min(), [65, 85, 105])
 
 
 def right_plan(data):
@@ -231,6 +238,7 @@ RIGHT = {
     "adaops": right_adaops,
     "belief": lambda data: nearest(100 * expit(logit(data["before"]) + 10), [23, 50, 73, 99.9]),
     "contest": right_contest,
+    "penalty": right_penalty,
     "plan": right_plan,
     "filter": right_filter,
     "careful": lambda _: nearest(
@@ -258,7 +266,7 @@ PRINTED = {
     "erm": r"and the bound is ([\d.]+) ",
     "gwa": r"the least possible is ([\d.]+)[.,]",
     "ridge": r"is the move, (-?[\d.]+(?:e-\d+)?)\.",
-    "replace": r"for all data, ([\d.]+), and",
+    "replace": r"The ball moved by ([\d.]+(?:e-\d+)?):",
     "odds": r"becomes ([\d.]+) percent",
     "audit": r"typically occurs ([\d,]+) and",
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
@@ -270,6 +278,7 @@ PRINTED = {
     "descent": r"at most ([\d.]+) of 100",
     "adaops": r"is published as ([\d.]+) on average",
     "belief": r"ε = ([\d.]+) in all",
+    "penalty": r"[\d.e]+ \+ [\d.e]+ = ([\d.]+(?:e\d+)?)\.",
     "filter": r"[\d.e-]+: (\d+) weeks?\. The worst",
     "careful": r"the noise is ([\d.]+) days\.$",
     "weights": r"own weights need noise of ([\d.]+) days",
@@ -291,7 +300,7 @@ SOLVED = {
     "limit": {"h": "11"},
     "mean": {"epsilon": "5"},
     "ridge": {"across": "1", "up": "0.6"},
-    "replace": {"crowd": "not at all", "across": "1", "up": "-1"},
+    "replace": {"crowd": "a little, and against her", "first": "0"},
     "odds": {"epsilon": "2.5"},
     "audit": {"runs": "130"},
     "concave": {"who": "Dora", "noise": "8"},
@@ -300,6 +309,7 @@ SOLVED = {
     "shapes": {"out": "18"},
     "descent": {"steps": "1000", "sigma": "5"},
     "belief": {"epsilon": "0.08"},
+    "penalty": {"epsilon": "10", "lam": "0.1"},
     "plan": {"budget": "3", "column": "1"},
     "filter": {"who": "Ben", "hours": "0.5", "noise": "40"},
     "weights": {"own": "1"},
