@@ -323,6 +323,10 @@ def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
     assert found["variance"] == pytest.approx(best.objective, rel=EXACT)
     of_kinds = np.bincount(kind, best.C[0]) / data["copies"]
     np.testing.assert_allclose(found["u"], of_kinds, atol=1e-6 * of_kinds.max())
+    thresholds = hours - best.C[0] / best.multipliers.item()  # of whoever counts; thm-gwa-dual
+    for who, water in enumerate(found["water"]):
+        longest = (owner == who) & (hours == hours[owner == who].max())
+        np.testing.assert_allclose(thresholds[longest], water, atol=2e-5)
     for weights in ([1, 2, 3, 6, 20, 40], [1, 1, 1, 1, 0.5, 0.5], [1, 2, 3, 4, 0, 5]):
         [now] = ask("gwa.solve", [[data, weights, epsilon]])
         c = (np.array(weights) / [one["s"] for one in data["kinds"]])[kind]
@@ -331,6 +335,25 @@ def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
         assert now["records"] == pytest.approx(c @ c, rel=EXACT)
         assert now["noise"] == pytest.approx(2 * (moves.max() / epsilon) ** 2, rel=EXACT)
         np.testing.assert_allclose(now["moves"], moves[: data["members"]], rtol=EXACT)
+
+
+@pytest.mark.parametrize("level", [1.2, 4.186, 20.0, 33.0])
+def test_every_level_has_the_best_weights_for_its_noise(ask, level):
+    """The budget at which noise and water balance there: no weights at all do better."""
+    data = data_of("gwa")
+    hours, owner, kind = swimmers(data["kinds"], data["copies"])
+    [water] = ask("gwa.flood", [[data, level]])
+    scale = level / (data["copies"] * sum(water))  # sigma^2 / (2 (B / epsilon)^2)
+    epsilon = data["width"] * np.sqrt(2 * scale)
+    width = data["width"]
+    best = gwa_weights(hours[:, None], owner, sigma2=1, epsilon=epsilon, width=width, tol=1e-11)
+    [now] = ask("gwa.pressed", [[data, level, epsilon]])
+    assert now["variance"] == pytest.approx(best.objective, rel=EXACT)
+    assert max(now["counts"]) == pytest.approx(level)
+    of_kinds = np.bincount(kind, best.C[0]) / data["copies"]
+    np.testing.assert_allclose(now["u"], of_kinds, atol=1e-6 * of_kinds.max())
+    [other] = ask("gwa.pressed", [[data, 1.2 * level, epsilon]])
+    assert other["variance"] > now["variance"] * (1 + 1e-4)
 
 
 def test_the_mean_and_the_winners_are_those_of_the_crowd(ask):
@@ -1063,35 +1086,41 @@ def test_a_suspicion_becomes_a_budget(visit):
     assert "no budget above 0 keeps it there" in said(tab)
 
 
-def test_weights_of_a_regression_are_moved_by_keys(visit):
+def test_short_evenings_are_under_water(visit):
     tab = visit("gwa")
-    assert "These are the weights of least squares." in said(tab)
-    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 27.9
+    assert "Zoe's evenings count for 60, Ana's for 1." in said(tab)
     assert not tab.get_by_role("slider", name="Privacy budget").is_visible()
-    tab.get_by_role("button", name="all the same").click()
+    tab.get_by_role("button", name="in full").click()
     assert said(tab).startswith("Not quite: ")
+    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 27.9
     assert number(r"the least possible is ([\d.]+)\.", said(tab)) == 16.6
-    before = number(r"Typical error ([\d.]+) meters", said(tab))
-    short = tab.get_by_role("slider", name="Weight of Zoe, one hour")
-    short.focus()
-    tab.keyboard.press("Home")
-    assert short.get_attribute("aria-valuenow") == "0.00"
-    assert number(r"Typical error ([\d.]+) meters", said(tab)) < before
-    tab.get_by_role("button", name="Show the best weights").click()
+    tab.get_by_role("button", name="Go to the best level").click()
     assert "this is it, or almost" in said(tab)
+    assert "short evenings count for nothing" in said(tab)
     assert number(r"Typical error ([\d.]+) meters", said(tab)) == 16.6
+    data = data_of("gwa")
+    hours, owner, _ = swimmers(data["kinds"], data["copies"])
+    for key, epsilon in (("Home", 0.4), ("End", 10)):
+        tab.get_by_role("slider", name="Privacy budget").focus()
+        tab.keyboard.press(key)
+        best = gwa_weights(hours[:, None], owner, sigma2=1, epsilon=epsilon, width=data["width"])
+        least = float(f"{1000 * best.objective**0.5:.3g}")
+        assert number(r"the least possible is ([\d.]+)\.", said(tab)) == least
+        assert "this is it" not in said(tab)
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
-def test_a_weight_is_dragged(visit, touch):
+def test_water_is_dragged(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("gwa", viewport=size, has_touch=touch, is_mobile=touch)
-    tab.get_by_role("button", name="only long ones").click()
+    tab.get_by_role("button", name="not at all").click()
     assert said(tab).startswith("Right: ")
-    grip = tab.get_by_role("slider", name="Weight of Zoe, two hours")
-    before = float(grip.get_attribute("aria-valuenow"))
-    pull(tab, grip.locator("circle"), 0, -40, touch)
-    assert float(grip.get_attribute("aria-valuenow")) < before - 3
+    before = number(r"Water: Zoe ([\d.]+),", said(tab))
+    pull(tab, tab.locator(".explore-grip circle"), 0, -60, touch)
+    assert number(r"Water: Zoe ([\d.]+)\.", said(tab)) < before - 0.5
+    assert "Each of Zoe's short evenings counts for" not in said(tab)
+    pull(tab, tab.locator(".explore-grip circle"), 0, -60, touch)
+    assert "Each of Zoe's short evenings counts for" in said(tab)
 
 
 def test_dots_pass_the_mean_as_the_budget_grows(visit):

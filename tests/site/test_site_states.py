@@ -298,7 +298,7 @@ SOLVED = {
     "weights": {"own": "1"},
     "told": {"others": "5"},
     "erm": {"rule": "each person", "level": "6"},
-    "gwa": {"weights": "1,2,3,4,0,4.2"},
+    "gwa": {"epsilon": "5", "h": "33.36"},
     "records": {"cap": "8.333333"},
 }
 
