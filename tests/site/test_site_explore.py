@@ -620,7 +620,9 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
         fit = leave_one_out(np.ones((len(given), 1)), given, lam=0)
         return np.abs(fit.move[:, 0]) / data["noise"]
 
-    mine = {key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound")}
+    mine = {
+        key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound", "answer")
+    }
     np.testing.assert_allclose(mine["loss"], losses(answers), rtol=EXACT, atol=1e-15)
     slow = moves_without_each(answers) / data["noise"]
     np.testing.assert_allclose(mine["loss"], slow, rtol=EXACT, atol=1e-15)
@@ -631,9 +633,20 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
             losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)
         ]
         assert mine["bound"][k] == pytest.approx(max(any_answer), rel=EXACT)
+        any_others = [
+            losses(np.array([*four, answers[k]], dtype=float))[-1]
+            for four in itertools.product([data["low"], 2, data["high"]], repeat=4)
+        ]
+        assert mine["answer"][k] == pytest.approx(max(any_others), rel=EXACT)
     corners = itertools.product([data["low"], data["high"]], repeat=5)
     worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
     assert found["promise"] == pytest.approx(worst, rel=EXACT)
+    for mean in (0, 0.275, 1.5, 5):  # the others change, and nothing else
+        [moved] = ask("levels.shift", [[answers.tolist(), who, mean]])
+        assert moved[who] == own
+        assert np.delete(moved, who).mean() == pytest.approx(mean)
+        assert min(moved) >= data["low"]
+        assert max(moved) <= data["high"]
 
 
 @pytest.mark.parametrize("sigma", [10, 20, 40])
@@ -1279,19 +1292,31 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
         "Not quite: everyone's, Chi's own from 0.5 to 0.1 and Ben's from 0 to 0.1."
     )
     grip = tab.locator(".explore-grip circle").nth(1)
-    x, y = pull(tab, grip, -60, 0, touch)
+    x, y = pull(tab, grip, 0, 60, touch)
     text = said(tab)
     own = float(tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext"))
     assert own > 2.3
     answers = np.array(data_of("levels")["answers"])
     answers[2] = own
     loss = moves_without_each(answers)[2]
-    assert number(r"= ([\d.]+)\. With these others", text) == float(f"{loss:.3g}")
+    assert number(r"= ([\d.]+)\. Bound", text) == float(f"{loss:.3g}")
     assert number(r"at most ([\d.]+), whatever Chi answers", text) == 0.5
-    assert text.endswith("Promised: at most 1, with any others.")
+    assert text.endswith("Promise: at most 1, in all cases.")
     if not touch:
         tab.mouse.move(x, y)  # let go: the answer stays
         assert said(tab) == text
+    pull(tab, grip, 60, 0, touch)  # to the side: the others answer less
+    text = said(tab)
+    assert f"Chi answers {own:g}, the others' mean is" in text
+    mean = number(r"the others' mean is ([\d.]+),", text)
+    assert mean < 2
+    assert number(r"= ([\d.]+)\. Bound", text) == pytest.approx((own - mean) / 5, abs=5e-4)
+    assert number(r"at most ([\d.]+), whatever Chi answers", text) == float(f"{(5 - mean) / 5:.3g}")
+    tab.get_by_label("Bound over", exact=True).select_option("this answer, any others")
+    worst = max(own, 5 - own) / 5
+    assert number(r"at most ([\d.]+), whatever the others answer", said(tab)) == float(
+        f"{worst:.3g}"
+    )
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

@@ -258,7 +258,7 @@ PRINTED = {
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
     "concave": r"the mean rate about \w+ is ([\d.]+),",
     "tilt": r"with probability ([\d.]+);",
-    "levels": r"= ([\d.]+)\. With these others",
+    "levels": r"= ([\d.]+)\. Bound: at most",
     "shapes": r"([\d.]+) for round noise",
     "sums": r"on the fit\t([\d.]+(?:e-\d+)?)\t",
     "descent": r"at most ([\d.]+) of 100",
