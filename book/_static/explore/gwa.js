@@ -141,7 +141,7 @@ explore.gwa = (() => {
       word("squared error from records", left, y - 9, "start", BLUE),
       word("and from noise", width - right, y - 9, "end", WARM)];
     if (now.variance > most)
-      marks.push(word(`${Math.round(now.variance).toLocaleString("en")} →`, width - 4, y + thick - 8, "end", "var(--fig-on)"));
+      marks.push(word(`${Math.round(now.variance).toLocaleString("en")} →`, width - right - 4, y + thick - 8, "end", "var(--fig-on)"));
     if (open) {
       const far = at(least) > width / 2, off = least > most;
       if (!off)

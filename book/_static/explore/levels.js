@@ -96,7 +96,7 @@ explore.levels = (() => {
         });
         for (const { x, y, members } of labels) {
           const far = x > LEFT + 0.7 * side;
-          marks.push(word(members.map((k) => data.names[k]).join(", "), x + (far ? -13 : 13), Math.min(y + 5, to(data.low) - 5),
+          marks.push(word(members.map((k) => data.names[k]).join(", "), x + (far ? -13 : 13), Math.min(Math.max(y + 5, TOP + 16), to(data.low) - 5),
             far ? "end" : "start", members.includes(who) ? { "font-weight": 700 } : {}));
         }
         drawing.replaceChildren(...marks);
@@ -125,10 +125,12 @@ explore.levels = (() => {
     const end = [data.low, data.high].find((v) => height(v) > worst - 1e-9);
     drawn.mark(end, worst, { color: GREEN, shape: "circle" });
     drawn.mark(here, loss, { color: BLUE, shape: "circle" });
-    const left = data.low + 0.1, right = data.high - 0.1, room = 0.025 * now.promise;
-    drawn.name(`promise ${short(now.promise)}`, right, now.promise + room, { color: WARM }, "end");
-    drawn.name(`bound ${short(worst)}`, right, worst > 0.9 * now.promise ? worst - 3 * room : worst + room, { color: GREEN }, "end");
-    drawn.name(`report ${short(loss)}`, left, loss > 0.9 * now.promise ? loss - 3 * room : loss + room, { color: BLUE });
+    // Below the line, and away from the ends of the valley, where the promise has its name above.
+    const room = 0.025 * now.promise, place = (v) => (v > 0.9 * now.promise ? [1, v - 3 * room] : [0.1, v + room]);
+    const [left, low] = place(loss), [right, high] = place(worst);
+    drawn.name(`promise ${short(now.promise)}`, data.high - 0.1, now.promise + room, { color: WARM }, "end");
+    drawn.name(`bound ${short(worst)}`, data.high - right, high, { color: GREEN }, "end");
+    drawn.name(`report ${short(loss)}`, data.low + left, low, { color: BLUE });
     return drawn;
   }
 
