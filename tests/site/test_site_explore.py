@@ -326,6 +326,10 @@ def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
     assert found["variance"] == pytest.approx(best.objective, rel=EXACT)
     of_kinds = np.bincount(kind, best.C[0]) / data["copies"]
     np.testing.assert_allclose(found["u"], of_kinds, atol=1e-6 * of_kinds.max())
+    thresholds = hours - best.C[0] / best.multipliers.item()  # of whoever counts; thm-gwa-dual
+    for who, water in enumerate(found["water"]):
+        longest = (owner == who) & (hours == hours[owner == who].max())
+        np.testing.assert_allclose(thresholds[longest], water, atol=2e-5)
     for weights in ([1, 2, 3, 6, 20, 40], [1, 1, 1, 1, 0.5, 0.5], [1, 2, 3, 4, 0, 5]):
         [now] = ask("gwa.solve", [[data, weights, epsilon]])
         c = (np.array(weights) / [one["s"] for one in data["kinds"]])[kind]
@@ -334,6 +338,25 @@ def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
         assert now["records"] == pytest.approx(c @ c, rel=EXACT)
         assert now["noise"] == pytest.approx(2 * (moves.max() / epsilon) ** 2, rel=EXACT)
         np.testing.assert_allclose(now["moves"], moves[: data["members"]], rtol=EXACT)
+
+
+@pytest.mark.parametrize("level", [1.2, 4.186, 20.0, 33.0])
+def test_every_level_has_the_best_weights_for_its_noise(ask, level):
+    """The budget at which noise and water balance there: no weights at all do better."""
+    data = data_of("gwa")
+    hours, owner, kind = swimmers(data["kinds"], data["copies"])
+    [water] = ask("gwa.flood", [[data, level]])
+    scale = level / (data["copies"] * sum(water))  # sigma^2 / (2 (B / epsilon)^2)
+    epsilon = data["width"] * np.sqrt(2 * scale)
+    width = data["width"]
+    best = gwa_weights(hours[:, None], owner, sigma2=1, epsilon=epsilon, width=width, tol=1e-11)
+    [now] = ask("gwa.pressed", [[data, level, epsilon]])
+    assert now["variance"] == pytest.approx(best.objective, rel=EXACT)
+    assert max(now["counts"]) == pytest.approx(level)
+    of_kinds = np.bincount(kind, best.C[0]) / data["copies"]
+    np.testing.assert_allclose(now["u"], of_kinds, atol=1e-6 * of_kinds.max())
+    [other] = ask("gwa.pressed", [[data, 1.2 * level, epsilon]])
+    assert other["variance"] > now["variance"] * (1 + 1e-4)
 
 
 def test_the_mean_and_the_winners_are_those_of_the_crowd(ask):
@@ -661,7 +684,9 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
         fit = leave_one_out(np.ones((len(given), 1)), given, lam=0)
         return np.abs(fit.move[:, 0]) / data["noise"]
 
-    mine = {key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound")}
+    mine = {
+        key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound", "answer")
+    }
     np.testing.assert_allclose(mine["loss"], losses(answers), rtol=EXACT, atol=1e-15)
     slow = moves_without_each(answers) / data["noise"]
     np.testing.assert_allclose(mine["loss"], slow, rtol=EXACT, atol=1e-15)
@@ -672,9 +697,20 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
             losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)
         ]
         assert mine["bound"][k] == pytest.approx(max(any_answer), rel=EXACT)
+        any_others = [
+            losses(np.array([*four, answers[k]], dtype=float))[-1]
+            for four in itertools.product([data["low"], 2, data["high"]], repeat=4)
+        ]
+        assert mine["answer"][k] == pytest.approx(max(any_others), rel=EXACT)
     corners = itertools.product([data["low"], data["high"]], repeat=5)
     worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
     assert found["promise"] == pytest.approx(worst, rel=EXACT)
+    for mean in (0, 0.275, 1.5, 5):  # the others change, and nothing else
+        [moved] = ask("levels.shift", [[answers.tolist(), who, mean]])
+        assert moved[who] == own
+        assert np.delete(moved, who).mean() == pytest.approx(mean)
+        assert min(moved) >= data["low"]
+        assert max(moved) <= data["high"]
 
 
 @pytest.mark.parametrize("sigma", [10, 20, 40])
@@ -1127,35 +1163,41 @@ def test_a_suspicion_becomes_a_budget(visit):
     assert "no budget above 0 keeps it there" in said(tab)
 
 
-def test_weights_of_a_regression_are_moved_by_keys(visit):
+def test_short_evenings_are_under_water(visit):
     tab = visit("gwa")
-    assert "These are the weights of least squares." in said(tab)
-    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 27.9
+    assert "Zoe's evenings count for 60, Ana's for 1." in said(tab)
     assert not tab.get_by_role("slider", name="Privacy budget").is_visible()
-    tab.get_by_role("button", name="all the same").click()
+    tab.get_by_role("button", name="in full").click()
     assert said(tab).startswith("Not quite: ")
+    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 27.9
     assert number(r"the least possible is ([\d.]+)\.", said(tab)) == 16.6
-    before = number(r"Typical error ([\d.]+) meters", said(tab))
-    short = tab.get_by_role("slider", name="Weight of Zoe, one hour")
-    short.focus()
-    tab.keyboard.press("Home")
-    assert short.get_attribute("aria-valuenow") == "0.00"
-    assert number(r"Typical error ([\d.]+) meters", said(tab)) < before
-    tab.get_by_role("button", name="Show the best weights").click()
+    tab.get_by_role("button", name="Go to the best level").click()
     assert "this is it, or almost" in said(tab)
+    assert "short evenings count for nothing" in said(tab)
     assert number(r"Typical error ([\d.]+) meters", said(tab)) == 16.6
+    data = data_of("gwa")
+    hours, owner, _ = swimmers(data["kinds"], data["copies"])
+    for key, epsilon in (("Home", 0.4), ("End", 10)):
+        tab.get_by_role("slider", name="Privacy budget").focus()
+        tab.keyboard.press(key)
+        best = gwa_weights(hours[:, None], owner, sigma2=1, epsilon=epsilon, width=data["width"])
+        least = float(f"{1000 * best.objective**0.5:.3g}")
+        assert number(r"the least possible is ([\d.]+)\.", said(tab)) == least
+        assert "this is it" not in said(tab)
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
-def test_a_weight_is_dragged(visit, touch):
+def test_water_is_dragged(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("gwa", viewport=size, has_touch=touch, is_mobile=touch)
-    tab.get_by_role("button", name="only long ones").click()
+    tab.get_by_role("button", name="not at all").click()
     assert said(tab).startswith("Right: ")
-    grip = tab.get_by_role("slider", name="Weight of Zoe, two hours")
-    before = float(grip.get_attribute("aria-valuenow"))
-    pull(tab, grip.locator("circle"), 0, -40, touch)
-    assert float(grip.get_attribute("aria-valuenow")) < before - 3
+    before = number(r"Water: Zoe ([\d.]+),", said(tab))
+    pull(tab, tab.locator(".explore-grip circle"), 0, -60, touch)
+    assert number(r"Water: Zoe ([\d.]+)\.", said(tab)) < before - 0.5
+    assert "Each of Zoe's short evenings counts for" not in said(tab)
+    pull(tab, tab.locator(".explore-grip circle"), 0, -60, touch)
+    assert "Each of Zoe's short evenings counts for" in said(tab)
 
 
 def test_dots_pass_the_mean_as_the_budget_grows(visit):
@@ -1331,19 +1373,31 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
         "Not quite: everyone's, Chi's own from 0.5 to 0.1 and Ben's from 0 to 0.1."
     )
     grip = tab.locator(".explore-grip circle").nth(1)
-    x, y = pull(tab, grip, -60, 0, touch)
+    x, y = pull(tab, grip, 0, 60, touch)
     text = said(tab)
     own = float(tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext"))
     assert own > 2.3
     answers = np.array(data_of("levels")["answers"])
     answers[2] = own
     loss = moves_without_each(answers)[2]
-    assert number(r"= ([\d.]+)\. With these others", text) == float(f"{loss:.3g}")
+    assert number(r"= ([\d.]+)\. Bound", text) == float(f"{loss:.3g}")
     assert number(r"at most ([\d.]+), whatever Chi answers", text) == 0.5
-    assert text.endswith("Promised: at most 1, with any others.")
+    assert text.endswith("Promise: at most 1, in all cases.")
     if not touch:
         tab.mouse.move(x, y)  # let go: the answer stays
         assert said(tab) == text
+    pull(tab, grip, 60, 0, touch)  # to the side: the others answer less
+    text = said(tab)
+    assert f"Chi answers {own:g}, the others' mean is" in text
+    mean = number(r"the others' mean is ([\d.]+),", text)
+    assert mean < 2
+    assert number(r"= ([\d.]+)\. Bound", text) == pytest.approx((own - mean) / 5, abs=5e-4)
+    assert number(r"at most ([\d.]+), whatever Chi answers", text) == float(f"{(5 - mean) / 5:.3g}")
+    tab.get_by_label("Bound over", exact=True).select_option("this answer, any others")
+    worst = max(own, 5 - own) / 5
+    assert number(r"at most ([\d.]+), whatever the others answer", said(tab)) == float(
+        f"{worst:.3g}"
+    )
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

@@ -272,7 +272,7 @@ PRINTED = {
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
     "concave": r"the mean rate about \w+ is ([\d.]+),",
     "tilt": r"with probability ([\d.]+);",
-    "levels": r"= ([\d.]+)\. With these others",
+    "levels": r"= ([\d.]+)\. Bound: at most",
     "shapes": r"([\d.]+) for round noise",
     "sums": r"on the fit\t([\d.]+(?:e-\d+)?)\t",
     "descent": r"at most ([\d.]+) of 100",
@@ -315,7 +315,7 @@ SOLVED = {
     "weights": {"own": "1"},
     "told": {"others": "5"},
     "erm": {"rule": "each person", "level": "6"},
-    "gwa": {"weights": "1,2,3,4,0,4.2"},
+    "gwa": {"epsilon": "5", "h": "33.36"},
     "records": {"cap": "8.333333"},
 }
 

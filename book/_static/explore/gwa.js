@@ -1,8 +1,10 @@
-// Weights of a regression with one coefficient, moved by hand: what each member can do, and the error.
+// Tanks of evenings, flooded until nobody counts for more than a level, and what that does to the error.
 "use strict";
 
 explore.gwa = (() => {
   const sum = (list) => list.reduce((total, v) => total + v, 0);
+  const own = ({ kinds }, l) => kinds.filter(({ who }) => who === l);
+  const members = (data) => Array.from({ length: data.members }, (_, l) => l);
 
   // For a total weight of each kind of record (of one member), scaled so that the result is unbiased:
   // how far each member can move the result, and both parts of its variance; see thm-gwa.
@@ -16,100 +18,110 @@ explore.gwa = (() => {
     return { u, moves, records, noise, variance: records + noise };
   }
 
-  // The best weights: a record counts (x - threshold)_+, and a member no more than h; see thm-gwa-dual.
+  // What a member counts for when water stands at a height: the hours that stick out.
+  const counts = (data, l, water) => sum(own(data, l).map(({ s, x }) => s * Math.max(x - water, 0)));
+
+  // The water in each tank that leaves no member above a level. A member's count is the largest of the
+  // lines "the hours of the k longest kinds, less the water for each of their evenings".
+  const flood = (data, h) => members(data).map((l) => {
+    let hours = 0, evenings = 0, water = 0;
+    [...own(data, l)].sort((one, other) => other.x - one.x).forEach(({ s, x }) => {
+      hours += s * x;
+      evenings += s;
+      water = Math.max(water, (hours - h) / evenings);
+    });
+    return water;
+  });
+
+  // At a level: water, what the members count for, and errors.
+  function pressed(data, h, epsilon) {
+    const water = flood(data, h), weights = data.kinds.map(({ who, s, x }) => s * Math.max(x - water[who], 0));
+    return { water, counts: members(data).map((l) => counts(data, l, water[l])), ...solve(data, weights, epsilon) };
+  }
+
+  // Hours of level that an hour of water gives, for all members of a kind.
+  const gain = ({ copies, sigma2, width }, epsilon) => copies * sigma2 / (2 * (width / epsilon) ** 2);
+
+  // The best level is as high as this many times all water; see thm-gwa-dual.
   function best(data, epsilon) {
-    const { kinds, members, copies, sigma2, width } = data;
-    const tradeoff = sigma2 / (2 * (width / epsilon) ** 2);
-    const own = (l) => kinds.filter(({ who }) => who === l);
-    const counts = (l, nu) => sum(own(l).map(({ s, x }) => s * Math.max(x - nu, 0)));
-    const halve = (low, high, above) => {
-      for (let k = 0; k < 200; k += 1) {
-        const middle = (low + high) / 2;
-        if (above(middle)) low = middle;
-        else high = middle;
-      }
-      return (low + high) / 2;
-    };
-    const top = Math.max(...kinds.map(({ x }) => x));
-    const threshold = (l, h) => (counts(l, 0) <= h ? 0 : halve(0, top, (nu) => counts(l, nu) > h));
-    const all = (h) => Array.from({ length: members }, (_, l) => threshold(l, h));
-    const most = Math.max(...all(0).map((_, l) => counts(l, 0)));
-    const h = halve(0, most, (one) => tradeoff * copies * sum(all(one)) > one);
-    const nu = all(h), weights = kinds.map(({ who, s, x }) => s * Math.max(x - nu[who], 0));
-    return { h, thresholds: nu, weights, ...solve(data, weights, epsilon) };
+    let low = 0, high = Math.max(...members(data).map((l) => counts(data, l, 0)));
+    for (let k = 0; k < 200; k += 1) {
+      const middle = (low + high) / 2;
+      if (gain(data, epsilon) * sum(flood(data, middle)) > middle) low = middle;
+      else high = middle;
+    }
+    return { h: low, ...pressed(data, low, epsilon) };
   }
 
   const BLUE = "var(--fig-blue, #0072b2)", WARM = "var(--fig-warm, #b84a00)";
-  const SOFT = "var(--fig-soft, #6b737d)", TOP = 25, HEIGHT = 262; // meters; pixels
+  const SOFT = "var(--fig-soft, #6b737d)";
 
-  // A bar for every kind of record, with a grip on top that is dragged or moved by the arrow keys.
-  function bars(data, set) {
-    const { svg, short } = explore, top = 26, foot = 46, left = 46, right = 10;
-    const high = HEIGHT - top - foot, to = (v) => top + high * (1 - Math.min(v, TOP) / TOP);
-    const stage = svg("svg", { height: HEIGHT, role: "group" }), drawing = svg("g", { "aria-hidden": "true" });
-    let taken = 0, now = [];
-    const grips = data.kinds.map((kind, k) => {
-      const grip = svg("g", { class: "explore-grip", role: "slider", tabindex: 0, "aria-orientation": "vertical",
-        "aria-valuemin": 0, "aria-valuemax": TOP, "aria-label": `Weight of ${kind.name}` },
-      svg("rect", { x: -18, y: -18, width: 36, height: 36, fill: "transparent" }), svg("circle", { r: 9 }),
-      svg("path", { d: "M-3.5,-2l3.5,-3.5l3.5,3.5M-3.5,2l3.5,3.5l3.5,-3.5", fill: "none",
-        stroke: "var(--fig-on, #fff)", "stroke-width": 1.5 }));
-      grip.addEventListener("keydown", (event) => {
-        const step = { ArrowUp: 0.25, ArrowRight: 0.25, ArrowDown: -0.25, ArrowLeft: -0.25, PageUp: 2, PageDown: -2,
-          Home: -TOP, End: TOP }[event.key];
-        if (!step) return;
-        event.preventDefault();
-        set(k, now[k] + step);
-      });
-      return grip;
+  // A tank for each member, with a column for every evening. The water is dragged in the last tank, and
+  // the others follow: all who are pressed down count for the same.
+  function tanks(data, set) {
+    const { named, svg, short, word } = explore, height = 250, top = 24, foot = 62, left = 54, right = 26, gap = 30;
+    const last = data.members - 1, most = Math.max(...data.kinds.map(({ x }) => x)), high = height - top - foot;
+    const to = (v) => top + high * (1 - v / most);
+    const stage = svg("svg", { height, role: "img" }), drawing = svg("g");
+    explore.drag(stage, (_, y) => {
+      const water = most * (1 - (y - top) / high);
+      set(counts(data, last, Math.min(Math.max(water, 0), most)));
     });
-    stage.addEventListener("pointerdown", (event) => {
-      const grip = event.target.closest(".explore-grip");
-      if (grip) taken = grips.indexOf(grip);
-    });
-    explore.drag(stage, (_, y) => set(taken, TOP * (1 - (y - top) / high)));
-    stage.append(drawing, ...grips);
+    // Made once: a finger that drags must not lose what it touched.
+    const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
+    const line = svg("path", { stroke: BLUE, "stroke-width": 2.5 });
+    const knob = svg("g", {}, svg("circle", { r: 11, fill: BLUE }),
+      svg("path", { d: "M-4,-2.5l4,-4l4,4M-4,2.5l4,4l4,-4", fill: "none", stroke: "var(--fig-on, #fff)",
+        "stroke-width": 1.6 }));
+    const grip = svg("g", { class: "explore-grip" }, area, line, knob);
+    stage.append(drawing, grip);
     return {
       stage,
-      draw({ u, moves }, width) {
-        now = u.map((v) => data.width * v);
+      draw(h, now, width) {
         stage.setAttribute("width", width);
-        stage.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-        const most = Math.max(...moves), heavy = moves.map((v) => v > most * (1 - 1e-9));
-        stage.setAttribute("aria-label", "Bars: how far each member can move the result, in meters per hour. " +
-          data.names.map((name, l) => `${name} ${short(moves[l])}`).join(", ") + ".");
-        const step = (width - left - right) / now.length, wide = Math.min(step * 0.62, 70);
-        const mid = (k) => left + step * (k + 0.5);
-        const { word } = explore;
+        stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
+        stage.setAttribute("aria-label", "Five tanks with a column for each evening. " + data.names.map((name, l) =>
+          `${name}: water ${short(now.water[l])}, counts for ${short(now.counts[l])}`).join("; ") + ".");
+        const columns = sum(data.kinds.map(({ s }) => s));
+        const each = (width - left - right - gap * last) / columns, space = Math.min(0.8, each * 0.2);
         const marks = [];
-        for (const v of [0, 5, 10, 15, 20, 25])
-          marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-            word(String(v), left - 8, to(v) + 4, "end"));
-        marks.push(svg("path", { d: `M${left},${top}V${to(0)}H${width - right}`, class: "explore-axis" }),
-          word("moves the result (m per hour)", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }));
+        for (let v = 0; v <= most; v += 1)
+          marks.push(svg("path", { d: `M${left - 14},${to(v)}h5`, class: "explore-axis" }),
+            word(short(v), left - 18, to(v) + 4, "end"));
+        marks.push(word("hours of an evening", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }),
+          word("counts", left - 8, height - 27, "end"));
+        let from = left;
         data.names.forEach((name, l) => {
-          const own = data.kinds.map(({ who }, k) => (who === l ? k : -1)).filter((k) => k >= 0);
-          const color = heavy[l] ? WARM : BLUE, from = mid(own[0]), end = mid(own.at(-1));
-          if (own.length > 1) {
-            marks.push(svg("rect", { x: from - wide / 2 - 4, y: to(moves[l]), width: end - from + wide + 8,
-              height: to(0) - to(moves[l]), fill: "none", stroke: color, "stroke-dasharray": "3 3" }),
-            word("together", (from + end) / 2, to(moves[l]) - (step > 60 ? 6 : 14), "middle", { style: `fill:${color}` }));
+          const kinds = own(data, l), wide = each * sum(kinds.map(({ s }) => s)), water = now.water[l];
+          const color = now.counts[l] > h * (1 - 1e-9) ? WARM : SOFT;
+          marks.push(svg("rect", { x: from, y: to(water), width: wide, height: to(0) - to(water), fill: BLUE,
+            "fill-opacity": 0.2 }));
+          let x = from;
+          for (const { s, x: hours } of kinds)
+            for (let k = 0; k < s; k += 1, x += each) {
+              const wet = Math.min(hours, water), put = { x: x + space / 2, width: each - space };
+              if (wet) marks.push(svg("rect", { ...put, y: to(wet), height: to(0) - to(wet), fill: BLUE, "fill-opacity": 0.45 }));
+              if (hours > wet) marks.push(svg("rect", { ...put, y: to(hours), height: to(wet) - to(hours), fill: color }));
+            }
+          marks.push(svg("path", { d: `M${from - 3},${top - 8}V${to(0) + 2}h${wide + 6}V${top - 8}`, class: "explore-axis" }));
+          if (water && l < last)
+            marks.push(svg("path", { d: `M${from},${to(water)}h${wide}`, stroke: BLUE, "stroke-width": 2.5 }));
+          const middle = from + wide / 2;
+          marks.push(word(name, middle, height - 44, "middle", { "font-weight": 600 }),
+            word(short(now.counts[l]), middle, height - 27, "middle", { style: `fill:${color}` }));
+          if (l === last) {
+            area.setAttribute("x", from);
+            area.setAttribute("width", wide + right);
+            line.setAttribute("d", `M${from},0h${wide + 14}`);
+            knob.setAttribute("transform", `translate(${from + wide + 14} 0)`);
+            grip.setAttribute("transform", `translate(0 ${to(water)})`);
+            const pool = kinds[0].x, deep = water > pool + 0.25; // above the short evenings, or among them
+            if (deep || water > 0.25)
+              marks.push(named("water", from + each * kinds[0].s / 2, to((water + (deep ? pool : 0)) / 2) + 4, BLUE, "middle"));
           }
-          for (const k of own) {
-            marks.push(svg("rect", { x: mid(k) - wide / 2, y: to(now[k]), width: wide, height: to(0) - to(now[k]),
-              fill: color }), word(`${data.kinds[k].s}×${data.kinds[k].x}${step > 60 ? " " : ""}h`, mid(k), HEIGHT - foot + 35,
-                "middle", step > 60 ? {} : { style: "font-size:11px" }));
-            grips[k].setAttribute("transform", `translate(${mid(k)} ${to(now[k])})`);
-            grips[k].setAttribute("aria-valuenow", now[k].toFixed(2));
-            grips[k].setAttribute("aria-valuetext", `${short(now[k])} meters per hour`);
-            grips[k].querySelector("circle").setAttribute("fill", color);
-          }
-          marks.push(word(name, (from + end) / 2, HEIGHT - foot + 18, "middle", { "font-weight": 600 }));
+          from += wide + gap;
         });
-        marks.push(svg("path", { d: `M${left},${to(most)}H${width - right}`, stroke: WARM, "stroke-dasharray": "6 4",
-          "stroke-width": 1.5 }));
-        if (width > 480 || most > TOP / 2) // not across the knobs
-          marks.push(word("the noise must hide this", left + 6, to(most) - 7, "start", { style: `fill:${WARM}` }));
+        marks.push(named(`above water: at most ${short(h)} a member`, width - right, height - 6, WARM, "end"));
         drawing.replaceChildren(...marks);
         return this;
       },
@@ -129,12 +141,13 @@ explore.gwa = (() => {
       word("squared error from records", left, y - 9, "start", BLUE),
       word("and from noise", width - right, y - 9, "end", WARM)];
     if (now.variance > most)
-      marks.push(word(`${Math.round(now.variance).toLocaleString("en")} →`, width - 4, y + thick - 8, "end", "var(--fig-on)"));
+      marks.push(word(`${Math.round(now.variance).toLocaleString("en")} →`, width - right - 4, y + thick - 8, "end", "var(--fig-on)"));
     if (open) {
-      marks.push(svg("path", { d: `M${at(least)},${y - 4}v${thick + 8}`, stroke: "currentColor", "stroke-width": 3 }));
-      const far = at(least) > width / 2;
-      marks.push(word("least possible", at(least) + (far ? -6 : 6), y + thick + 19, far ? "end" : "start",
-        "currentColor"));
+      const far = at(least) > width / 2, off = least > most;
+      if (!off)
+        marks.push(svg("path", { d: `M${at(least)},${y - 4}v${thick + 8}`, stroke: "currentColor", "stroke-width": 3 }));
+      marks.push(word(`least possible${off ? `: ${Math.round(least).toLocaleString("en")} →` : ""}`,
+        at(least) + (off ? 4 : far ? -6 : 6), y + thick + 19, far ? "end" : "start", "currentColor"));
     }
     return { stage: svg("svg", { width, height: 84, viewBox: `0 0 ${width} 84`, role: "img",
       "aria-label": "A bar with the squared error, from records and from noise. The sentence has the numbers." },
@@ -142,48 +155,37 @@ explore.gwa = (() => {
   }
 
   function view(data) {
-    const { guess, held, html, literal, press, short, slider, steps } = explore;
+    const { beside, guess, literal, press, ratios, short, slider, steps } = explore;
     const meters = { ...data, width: 1000 * data.width, sigma2: 1e6 * data.sigma2 };
-    const ask = guess({ label: "Zoe's evenings should count:", options: data.guesses });
-    const epsilon = slider({ label: "Privacy budget ε", values: () => steps(0.3, 10), start: data.epsilon,
-      text: (v) => `ε = ${v}` });
-    const least = data.kinds.map(({ s, x }) => s * x);
-    const total = (l, w) => sum(data.kinds.map(({ who }, k) => (who === l ? w[k] : 0)));
-    const weights = [...least];
-    let answer = least;
-    const take = (wanted) => weights.splice(0, weights.length, ...wanted);
-    const redraw = () => epsilon.input.dispatchEvent(new Event("input"));
-    const set = (k, meter) => { // this bar gets its height, the others share what is left
-      const { u } = solve(meters, weights, 1), { x } = data.kinds[k];
-      const v = Math.min(Math.max(meter, 0), TOP) / meters.width;
-      const rest = Math.max(1 - meters.copies * x * v, 0);
-      const others = meters.copies * sum(u.map((w, j) => (j === k ? 0 : data.kinds[j].x * w)));
-      take(u.map((w, j) => (j === k ? v : others < 1e-6 ? rest / meters.copies / (u.length - 1) / data.kinds[j].x
-        : w * rest / others)));
-      redraw();
+    const last = data.members - 1, most = counts(data, last, 0), asked = best(data, data.epsilon);
+    const least = Math.min(...own(data, last).map(({ x }) => x)); // hours of a short evening
+    const guesses = data.guesses.map(([value, name]) => [value ?? asked.h, name]);
+    const fewest = Math.min(...members(data).map((l) => counts(data, l, 0))); // below it only all scale
+    const levels = [...new Set([...ratios(fewest, most, 300), ...guesses.map(([value]) => value)]
+      .map((v) => Number(v.toPrecision(4))))].sort((one, other) => one - other);
+    const level = slider({ label: "Level h", values: () => levels, start: most, text: (v) => `h = ${short(v)}` });
+    const set = (v) => {
+      const gaps = levels.map((one) => Math.abs(Math.log(one / Math.max(v, levels[0]))));
+      level.input.value = gaps.indexOf(Math.min(...gaps));
+      level.input.dispatchEvent(new Event("input"));
     };
-    const picture = bars(meters, set);
-    const row = html("div", { class: "explore-control explore-press explore-guess" });
-    for (const [name, wanted] of [
-      ["Least squares", () => least],
-      ["Every member the same", () => least.map((w, k) => w / total(data.kinds[k].who, least))],
-      ["Show the best weights", () => answer]]) {
-      row.append(press(name, () => {
-        take(wanted());
-        redraw();
-      }));
-    }
-    ask.input.addEventListener("input", () => { // her evenings as guessed
-      if (ask.read() > data.right) return;
-      const zoe = data.kinds.at(-1).who, all = total(zoe, weights), shares = [[1, 1], [1, 2], [0, 1]][ask.read()];
-      take(weights.map((w, k) => (data.kinds[k].who === zoe ? all * shares[data.kinds[k].x - 1] / sum(shares) : w)));
-    });
+    let found = asked;
+    const picture = tanks(data, set);
+    const ask = guess({ label: "With the best weights they count:", options: guesses.map(([, name]) => name) });
+    ask.input.addEventListener("input", () => set((guesses[ask.read()] ?? guesses[data.right])[0]));
+    const answer = press("Go to the best level", () => set(found.h));
+    ask.row.append(answer);
     return {
-      title: "Weights of a regression, moved by hand",
-      controls: { ask, weights: held([weights], (v) => v >= 0), epsilon, presets: { row, input: row, read: () => 0 } },
-      extreme: { epsilon: "0.3" },
-      challenge: "Come within one percent of the least possible by hand.",
-      python: ({ epsilon: e }) => `import numpy as np
+      title: "Tanks of evenings, and the error of the best weights for a level",
+      controls: {
+        ask,
+        h: level,
+        epsilon: slider({ label: "Privacy budget ε", values: () => steps(0.4, 10), start: data.epsilon,
+          text: (v) => `ε = ${v}` }),
+      },
+      extreme: { h: String(most), epsilon: "0.4" },
+      challenge: "Find a budget whose best level leaves Zoe's short evenings above water.",
+      python: ({ epsilon }) => `import numpy as np
 from pdpbook.gwa import gwa_weights
 
 hours = ${literal(data.kinds.flatMap(({ s, x }) => Array(s).fill(x)))}
@@ -191,36 +193,48 @@ owner = ${literal(data.kinds.flatMap(({ who, s }) => Array(s).fill(who)))}
 X = np.tile(hours, ${data.copies})[:, None]
 users = np.tile(owner, ${data.copies}) + np.repeat(
     ${data.members} * np.arange(${data.copies}), len(owner))
-best = gwa_weights(X, users, sigma2=${data.sigma2}, epsilon=${e}, width=${data.width}, tol=1e-9)
+best = gwa_weights(X, users, sigma2=${data.sigma2}, epsilon=${epsilon}, width=${data.width}, tol=1e-9)
 print(1000 * best.objective**0.5)  # the least error, meters per hour`,
-      show({ ask: given, epsilon: e }, width) {
-        const open = given >= 0, right = data.right, found = best(meters, e);
-        answer = found.weights;
-        const now = solve(meters, weights, e);
-        const root = (v) => Math.sqrt(v).toPrecision(3);
-        const more = Math.sqrt(now.variance / found.variance) - 1;
-        const most = data.names.filter((_, l) => now.moves[l] > Math.max(...now.moves) * (1 - 1e-3));
-        const facts = `${most.length > 1 ? "Largest bars" : "Largest bar"}: ${most.join(", ")}, ` +
-          `${short(Math.max(...now.moves))} meters per hour. Typical error ${root(now.variance)} meters per hour ` +
-          `(records ${root(now.records)}, noise ${root(now.noise)})`;
+      show({ ask: given, h, epsilon }, width) {
+        const open = given >= 0, now = pressed(meters, h, epsilon), factor = gain(data, epsilon);
+        answer.hidden = !open;
+        found = best(meters, epsilon);
+        const root = (v) => short(Math.sqrt(v)), more = Math.sqrt(now.variance / found.variance) - 1;
+        const slices = now.water.map((v) => factor * v), give = sum(slices);
+        const flooded = data.names.map((name, l) => [name, now.water[l]]).filter(([, v]) => v > 0).reverse();
+        const [first, second] = beside(width, 230), dry = least - now.water[last];
+        const balance = explore.towers({ cost: h, slices, names: data.names,
+          high: [4, 8, 20, 80].find((v) => v > 1.5 * found.h),
+          words: ["bill of noise", `${short(factor)} × water`],
+          label: `Two towers: the bill of the noise, ${short(h)} high, and ${short(factor)} times all water, ${short(give)}.`,
+        }, second);
         return {
-          charts: [picture.draw(now, width), error(now, found.variance, open, width)],
-          text: !open ? `${weights.every((w, k) => w === least[k]) ? "These are the weights of least squares. " : ""}${facts}.`
-            : `${facts}; the least possible is ${root(found.variance)}` +
-              (more < 0.0005 ? ", and this is it, or almost." : `. Yours is ${(100 * more).toPrecision(2)} percent larger.`),
-          verdict: ask.verdict(right, "at the budget 1 the best weights use only her evenings of two hours"),
-          met: more < 0.01 && more > 1e-9,
+          charts: open ? [picture.draw(h, now, first), balance, error(now, found.variance, open, width)]
+            : [picture.draw(h, now, width)],
+          verdict: ask.verdict(data.right, `at the budget ${data.epsilon} water of ${short(asked.water[last])} hours ` +
+            "in Zoe's tank is best, over her short evenings"),
+          met: dry > 0 && found.h > counts(data, last, least) && more < 0.005,
+          text: !open ? `No water yet: these are the weights of least squares, and Zoe's evenings count for ${short(most)}, ` +
+            "Ana's for 1. How much should Zoe's twenty evenings of one hour count?" :
+            `${flooded.length ? `Water: ${flooded.map(([name, v]) => `${name} ${short(v)}`).join(", ")}` : "No water"}. ` +
+            `${dry > 0 ? `Each of Zoe's short evenings counts for ${short(dry)}` : "Zoe's short evenings count for nothing"}. ` +
+            `Typical error ${root(now.variance)} meters per hour (records ${root(now.records)}, noise ${root(now.noise)}); ` +
+            `the least possible is ${root(found.variance)}` +
+            (more < 0.0005 ? ", and this is it, or almost. " : `. Yours is ${short(Number((100 * more).toPrecision(2)))} percent larger. `) +
+            `The bill of the noise is ${short(h)}, and all water, times ${short(factor)}, is ${short(give)}: ` +
+            `${Math.abs(h - give) < 0.05 * h ? "the towers are level, or almost" : h < give ? "raise the level" : "lower the level"}.`,
           table: {
-            caption: "How far records can move the result, in meters per hour: yours, and with the best weights",
-            head: ["records of", "yours", "best"],
-            rows: data.kinds.map(({ name }, k) =>
-              [name, (meters.width * now.u[k]).toFixed(2), (meters.width * found.u[k]).toFixed(2)]),
+            caption: `At the level ${short(h)}: water, what all evenings of a member count for, how far they can move ` +
+              "the result (meters per hour)",
+            head: ["member", "water", "counts for", "moves"],
+            rows: data.names.map((name, l) =>
+              [name, short(now.water[l]), short(now.counts[l]), short(now.moves[l])]),
           },
         };
       },
     };
   }
 
-  return { best, solve, view };
+  return { best, flood, pressed, solve, view };
 })();
 explore.mount("gwa", explore.gwa.view);

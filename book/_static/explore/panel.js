@@ -469,6 +469,31 @@ window.explore ??= (() => { // a page with several figures names this file once 
       });
   }
 
+  // Two towers on one scale, which balance at the best level: what it costs, and slices of what it gives.
+  function towers({ cost, slices, names, high, words, label }, width) {
+    const whole = slices.reduce((total, v) => total + v, 0);
+    const drawn = chart({ width, height: 220, left: 34, label,
+      x: { low: 0.4, high: 2.6, ticks: [], name: "" },
+      y: { low: 0, high, ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => part * high), name: "" } });
+    const block = (base, end) => [[1.62, base], [1.62, end], [2.38, end], [2.38, base]];
+    drawn.bar(1, 0.38, Math.min(cost, high), { fill: VERMILION, color: VERMILION });
+    if (cost > high) drawn.mark(1, cost, { color: "currentColor" });
+    let base = 0;
+    slices.forEach((slice, k) => {
+      if (!slice) return;
+      drawn.area(block(base, base + slice), { color: BLUE, opacity: 0.35 });
+      drawn.line([...block(base, base + slice), [1.62, base]], { color: BLUE, width: 1.5 });
+      if (slice > high / 14 && base + slice / 2 < 0.95 * high)
+        drawn.name(names[k], 2, base + slice / 2 - high / 50, { color: "currentColor" }, "middle");
+      base += slice;
+    });
+    if (whole > high) drawn.mark(2, whole, { color: BLUE });
+    drawn.level(cost, { color: VERMILION, dash: "5 4", width: 1.5 });
+    drawn.name(words[0], 1, -0.1 * high, { color: VERMILION }, "middle");
+    drawn.name(words[1], 2, -0.1 * high, { color: BLUE }, "middle");
+    return drawn;
+  }
+
   const word = (text, x, y, anchor = "middle", more = {}) => svg("text", { x, y, "text-anchor": anchor, ...more }, text);
   const named = (text, x, y, color, anchor) =>
     word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
@@ -537,6 +562,6 @@ window.explore ??= (() => { // a page with several figures names this file once 
 
   return {
     BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
-    press, rate, ratios, short, slider, steps, svg, toggle, word,
+    press, rate, ratios, short, slider, steps, svg, toggle, towers, word,
   };
 })();
