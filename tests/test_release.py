@@ -72,6 +72,16 @@ def test_the_notes_of_a_release_are_those_of_its_version(copy):
     assert release.notes(copy).startswith("New.\n\nThe archive")
 
 
+def test_the_notes_are_read_in_two_minutes():
+    """At 225 words a minute, the pace at which the book counts the time of its readers."""
+    assert 100 < len(release.notes().split()) < 450
+
+
+def test_the_page_of_promises_is_that_of_this_major_version():
+    heading = (ROOT / "book/back/versions.md").read_text("utf-8").splitlines()[0]
+    assert heading == f"# What {pdpbook.__version__.split('.')[0]}.0 promises"
+
+
 def test_check_refuses_another_tag(capsys):
     assert release.main(["check", "v" + release.current()]) == 0
     assert release.main(["check", "v0.0.1"]) == 1
