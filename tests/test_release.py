@@ -73,7 +73,7 @@ def test_the_notes_of_a_release_are_those_of_its_version(copy):
 
 
 def test_the_notes_are_read_in_two_minutes():
-    """At 225 words a minute, the pace at which the book counts the time of its readers."""
+    """At 225 words a minute."""
     assert 100 < len(release.notes().split()) < 450
 
 
