@@ -109,7 +109,9 @@ def unknown_commands(name, text):
                 known = bool(rest) and set(rest) <= targets
             elif not word:
                 known = True
-            elif word in {"bash", "python3", ".venv/bin/python"}:
+            elif word == "python" and rest[:3] == ["-m", "pip", "install"]:
+                known = True
+            elif word in {"bash", "python", "python3", ".venv/bin/python"}:
                 known = bool(rest) and (ROOT / rest[0]).is_file()
             else:
                 known = word in HOST
@@ -202,10 +204,11 @@ def test_workflows_keep_the_rules(name, rule):
         (unknown_commands, "ci", r"\.ci/run", ".ci/runs"),
         (unknown_commands, "publish", r"tools/lint_site\.py", "tools/lint.py"),
         (unknown_commands, "weekly", r"make links", "linkchecker _build"),
+        (unknown_commands, "weekly", r"tools/smoke\.py", "tools/smoke_test.py"),
         (dangling, "weekly", r"id: links", "id: link"),
         (dangling, "weekly", r"outputs\.links", "outputs.link"),
         (dangling, "publish", r"needs: build", "needs: built"),
-        (dangling, "weekly", r"needs: \[check, machines, proofs\]", "needs: check"),
+        (dangling, "weekly", r"needs: \[check, machines, windows, proofs\]", "needs: check"),
         (untested, "publish", r"needs: test", "needs: []"),
         (untested, "publish", r"uses: \./\.github/workflows/ci\.yml", "runs-on: ubuntu-latest"),
         (untested, "publish", r"    if: vars.*'branch'\n", ""),
@@ -273,7 +276,7 @@ def test_every_link_left_unvisited_is_there():
 def test_no_environment_is_read_as_a_page():
     """Sphinx reads every folder that is not excluded: those of pip hold manuals and notebooks."""
     made = re.findall(r"^[A-Z]+ := (\.venv\S*)", (ROOT / "Makefile").read_text("utf-8"), re.M)
-    assert len(made) == 3
+    assert len(made) == 4
     for folder in made:
         assert any(fnmatch(folder, pattern) for pattern in CONFIG["exclude_patterns"]), folder
 
