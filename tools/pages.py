@@ -10,9 +10,10 @@ committed notebooks, `back/statements.md` off
 `papers.csv`, `back/proofs.md` off `proofs/`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
-`back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
-`teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`, the
-targets of links in README.md and two lines of CITATION.cff off where the book lives (`addresses`).
+`back/runs.md` off the lock, `back/licenses.md` off the installed packages (`shipped`),
+`back/instructors.md` and the last cell of every chapter off `teaching.md`, `teaching.yml` and the
+exercises, the map of the chapters off `teaching.yml`, the targets of links in README.md and two
+lines of CITATION.cff off where the book lives (`addresses`).
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
 refuse evidence that no chapter prints any more.
@@ -63,6 +64,7 @@ from reading import (
     words,
 )
 from records import benchmarks
+from shipped import licenses
 
 from course.guide import instructors, write_last_cells
 
@@ -446,6 +448,7 @@ PAGES = {
         for name in ("instructors", "grading", "bank", "cards")
     },
     "house": house,
+    "licenses": licenses,
     "method": method,
     "proofs": proofs_page,
     "_static/diagrams/house.svg": picture,
