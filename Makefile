@@ -109,7 +109,7 @@ test-oldest: | _build  ## The tests of the package with the lowest versions that
 	$(PYTHON) tools/oldest.py versions > _build/oldest.txt
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c _build/oldest.txt \
-	  ".[all,test]" tqdm
+	  ".[all,test]" "dask[dataframe]" tqdm
 	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m "not slow and not weekly" \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
 	  $$($(PYTHON) tools/oldest.py tests)
