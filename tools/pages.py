@@ -11,9 +11,10 @@ committed notebooks, `back/statements.md` off
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/licenses.md` off the installed packages (`shipped`),
-`back/instructors.md` and the last cell of every chapter off `teaching.md`, `teaching.yml` and the
-exercises, the map of the chapters off `teaching.yml`, the targets of links in README.md and two
-lines of CITATION.cff off where the book lives (`addresses`).
+`back/editions.md` off the counts of two editions (`editions`), `back/instructors.md` and the last
+cell of every chapter off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters
+off `teaching.yml`, the targets of links in README.md and two lines of CITATION.cff off where the
+book lives (`addresses`).
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
 refuse evidence that no chapter prints any more.
@@ -29,6 +30,7 @@ from functools import partial
 
 from addresses import write as write_addresses
 from chapter_map import chapter_map
+from editions import editions
 from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
@@ -447,6 +449,7 @@ PAGES = {
         name: partial(instructors, name=name)
         for name in ("instructors", "grading", "bank", "cards")
     },
+    "editions": editions,
     "house": house,
     "licenses": licenses,
     "method": method,
