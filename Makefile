@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INSTRUCTOR := .venv-instructor
 LAB := .venv-binder
+OLDEST := .venv-oldest
 FOLDER ?= ../course
 HTML := _build/html
 PIP_AUDIT := 2.10.1
@@ -26,7 +27,7 @@ ifneq ($(wildcard ../shared/data),)
 export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
-.PHONY: help book live lab slides serve test test-all test-units test-notebooks test-weekly coverage site-test landing \
+.PHONY: help book live lab slides serve test test-all test-units test-notebooks test-weekly test-oldest coverage site-test landing \
   lint binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace \
   proofs
 
@@ -102,6 +103,16 @@ test-notebooks: $(READY)
 
 test-weekly: $(READY)  ## What only more seeds could find
 	$(pytest) -m weekly
+
+# The warnings are those of old libraries about new ones, such as matplotlib 3.10 about pyparsing.
+test-oldest: | _build  ## The tests of the package with the lowest versions that pyproject.toml allows
+	$(PYTHON) tools/oldest.py versions > _build/oldest.txt
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c _build/oldest.txt \
+	  ".[all,test]" "dask[dataframe]" tqdm
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m "not slow and not weekly" \
+	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
+	  $$($(PYTHON) tools/oldest.py tests)
 
 elsewhere: $(READY)  ## Run every notebook as on an older processor and compare it to the byte
 	$(BIN)/python tools/elsewhere.py
@@ -185,4 +196,4 @@ pdf:  ## The book as PDF (needs xelatex, latexmk and two families of fonts)
 	@echo "Open $(TEX).pdf"
 
 clean:  ## Remove everything that was built, the environment too
-	rm -rf _build $(VENV) $(INSTRUCTOR) $(LAB) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage
+	rm -rf _build $(VENV) $(INSTRUCTOR) $(LAB) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage

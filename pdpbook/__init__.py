@@ -13,4 +13,4 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-__version__ = "0.1.0.dev0"
+__version__ = "1.0.0"

@@ -232,7 +232,7 @@ def test_a_copy_published_elsewhere_leads_home_to_itself(fork):
     html = html_of(folder)
     page = (html / "book/exercises/foundations.html").read_text("utf-8")
     student = "lab/tree/book/exercises/release/foundations.ipynb"
-    assert f"/v2/gh/new/copy/binder?urlpath={student}" in page
+    assert f"/v2/gh/new/copy/{pdp_home.opened(folder)}?urlpath={student}" in page
     assert 'href="https://new.example/a/copy/book/exercises/foundations.html"' in page  # canonical
     assert "https://github.com/new/copy/edit/main/book/glossary.md" in (
         (html / "book/glossary.html").read_text("utf-8")

@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -298,7 +299,7 @@ def test_arrays_of_such_are_no_names(values):
 FAR = [
     dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5))),
     dt.datetime(9999, 12, 31, 23, tzinfo=dt.timezone(-dt.timedelta(hours=5))),
-    pd.Timestamp("0001-01-01", tz="Asia/Tokyo"),
+    pd.Timestamp(dt.datetime(1, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo"))),  # pandas 3.0 reads no text
     np.datetime64("20000-01-01"),
     np.datetime64(2**62, "D"),
     np.timedelta64(2**60, "s"),

@@ -109,7 +109,9 @@ def unknown_commands(name, text):
                 known = bool(rest) and set(rest) <= targets
             elif not word:
                 known = True
-            elif word in {"bash", "python3", ".venv/bin/python"}:
+            elif word == "python" and rest[:3] == ["-m", "pip", "install"]:
+                known = True
+            elif word in {"bash", "python", "python3", ".venv/bin/python"}:
                 known = bool(rest) and (ROOT / rest[0]).is_file()
             else:
                 known = word in HOST
@@ -202,10 +204,11 @@ def test_workflows_keep_the_rules(name, rule):
         (unknown_commands, "ci", r"\.ci/run", ".ci/runs"),
         (unknown_commands, "publish", r"tools/lint_site\.py", "tools/lint.py"),
         (unknown_commands, "weekly", r"make links", "linkchecker _build"),
+        (unknown_commands, "weekly", r"tools/smoke\.py", "tools/smoke_test.py"),
         (dangling, "weekly", r"id: links", "id: link"),
         (dangling, "weekly", r"outputs\.links", "outputs.link"),
         (dangling, "publish", r"needs: build", "needs: built"),
-        (dangling, "weekly", r"needs: \[check, machines, proofs\]", "needs: check"),
+        (dangling, "weekly", r"needs: \[check, machines, windows, proofs\]", "needs: check"),
         (untested, "publish", r"needs: test", "needs: []"),
         (untested, "publish", r"uses: \./\.github/workflows/ci\.yml", "runs-on: ubuntu-latest"),
         (untested, "publish", r"    if: vars.*'branch'\n", ""),
@@ -273,7 +276,7 @@ def test_every_link_left_unvisited_is_there():
 def test_no_environment_is_read_as_a_page():
     """Sphinx reads every folder that is not excluded: those of pip hold manuals and notebooks."""
     made = re.findall(r"^[A-Z]+ := (\.venv\S*)", (ROOT / "Makefile").read_text("utf-8"), re.M)
-    assert len(made) == 3
+    assert len(made) == 4
     for folder in made:
         assert any(fnmatch(folder, pattern) for pattern in CONFIG["exclude_patterns"]), folder
 
@@ -306,3 +309,44 @@ def test_every_row_of_redirects_leads_from_an_old_address_to_a_page():
     for old, new in rows.items():
         assert re.search(rf"{re.escape(new.removesuffix('.html'))}$", toc, re.M)
         assert not re.search(rf"{re.escape(old.removesuffix('.html'))}$", toc, re.M)
+
+
+# --- what whoever publishes is told ---------------------------------------------------------------
+
+PUBLISHING = (ROOT / "PUBLISHING.md").read_text("utf-8")
+
+
+def test_there_are_ten_ticks_with_a_setting_and_a_check_each():
+    ticks = re.split(r"^- \[ \] ", PUBLISHING, flags=re.M)[1:]
+    assert [tick.partition(".")[0] for tick in ticks] == [f"**{k}" for k in range(1, 11)]
+    for tick in ticks:
+        assert tick.index("Setting: ") < tick.index("Check:")
+
+
+def test_what_the_ticks_name_is_there():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    assert set(re.findall(r"`make ([a-z-]+)", PUBLISHING)) <= set(targets)
+    for name in re.findall(
+        r"(?<!/)\b((?:tools/\w+\.py)|_config\.yml|[A-Z]+\.md|CITATION\.cff)", PUBLISHING
+    ):
+        assert (ROOT / name).is_file(), name
+    assert set(re.findall(r"\*(publish|weekly)\*", PUBLISHING)) <= set(WORKFLOWS)
+    labels = (ROOT / "book/statements.csv").read_text("utf-8")
+    for label in re.findall(r"SITE/s/([a-z-]+)\.html", PUBLISHING):
+        assert f"\n{label}," in labels
+    moved = yaml.safe_load((ROOT / "book/redirects.yml").read_text("utf-8"))
+    for page in re.findall(r"SITE/(book/\S+\.html)", PUBLISHING):
+        assert page in moved or (ROOT / page).with_suffix(".ipynb").is_file()
+
+
+def test_no_page_names_a_registry_that_does_not_have_the_package():
+    """`pip install pdpbook` brings what somebody else has put there."""
+    texts = [
+        *ROOT.glob("book/**/*.ipynb"),
+        *ROOT.glob("book/**/*.md"),
+        *ROOT.glob("pdpbook/**/*.py"),
+    ]
+    texts += [path for path in ROOT.glob("*.md") if path.name != "PUBLISHING.md"]
+    assert len(texts) > 150
+    told = re.compile(r"pip install\b[^\n`]*(?<![\w./])pdpbook\b(?![/.])")
+    assert [path.name for path in texts if told.search(path.read_text("utf-8"))] == []

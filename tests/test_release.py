@@ -72,6 +72,16 @@ def test_the_notes_of_a_release_are_those_of_its_version(copy):
     assert release.notes(copy).startswith("New.\n\nThe archive")
 
 
+def test_the_notes_are_read_in_two_minutes():
+    """At 225 words a minute."""
+    assert 100 < len(release.notes().split()) < 450
+
+
+def test_the_page_of_promises_is_that_of_this_major_version():
+    heading = (ROOT / "book/back/versions.md").read_text("utf-8").splitlines()[0]
+    assert heading == f"# What {pdpbook.__version__.split('.')[0]}.0 promises"
+
+
 def test_check_refuses_another_tag(capsys):
     assert release.main(["check", "v" + release.current()]) == 0
     assert release.main(["check", "v0.0.1"]) == 1
@@ -110,7 +120,7 @@ def wrong(text):
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     yield from sorted({*TEXTS, "authors", "keywords"} - said.keys())  # missing
-    known = {*TEXTS, *ADDRESSES, "authors", "keywords", "date-released"}
+    known = {*TEXTS, *ADDRESSES, "authors", "keywords", "date-released", "doi"}
     yield from sorted(said.keys() - known)  # unknown
     yield from (
         name for name in TEXTS & said.keys() if not (said[name] and str is type(said[name]))
@@ -123,6 +133,7 @@ def wrong(text):
         "version": project["dynamic"] == ["version"] and said.get("version") == pdpbook.__version__,
         "license": str(said.get("license")) in project["license"].split(),
         "title": str(said.get("title")).startswith(config["title"] + ": "),
+        "doi": re.fullmatch(r"10\.\d{4,}/\S+", said.get("doi", "10.1234/none-yet")) is not None,
     }
     yield from (name for name, right in there.items() if not right)
 
@@ -144,6 +155,7 @@ def test_the_citation_is_complete_and_that_of_the_package():
         ("version", r"^version: .*", "version: 7.0.0"),
         ("version", r"^version: .*", "version: 7.0"),  # a number
         ("license", "BSD-3-Clause$", "MIT"),
+        ("doi", "^license:", "doi: https://doi.org/10.5281/zenodo.1\nlicense:"),
         ("title", "Privacy, Personally:", "Personal Privacy:"),
     ],
 )

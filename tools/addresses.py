@@ -22,6 +22,7 @@ PAGES = {  # name of a link in README.md -> page
     "ledger": "back/ledger",
     "method": "back/method",
     "errata": "back/errata",
+    "versions": "back/versions",
 }
 TRY = "start"  # the page that is opened to be run
 CONTACT = """\

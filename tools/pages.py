@@ -10,9 +10,11 @@ committed notebooks, `back/statements.md` off
 `papers.csv`, `back/proofs.md` off `proofs/`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
-`back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
-`teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`, the
-targets of links in README.md and two lines of CITATION.cff off where the book lives (`addresses`).
+`back/runs.md` off the lock, `back/licenses.md` off the installed packages (`shipped`),
+`back/editions.md` off the counts of two editions (`editions`), `back/instructors.md` and the last
+cell of every chapter off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters
+off `teaching.yml`, the targets of links in README.md and two lines of CITATION.cff off where the
+book lives (`addresses`).
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
 refuse evidence that no chapter prints any more.
@@ -28,6 +30,7 @@ from functools import partial
 
 from addresses import write as write_addresses
 from chapter_map import chapter_map
+from editions import editions
 from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
@@ -63,6 +66,7 @@ from reading import (
     words,
 )
 from records import benchmarks
+from shipped import licenses
 
 from course.guide import instructors, write_last_cells
 
@@ -445,7 +449,9 @@ PAGES = {
         name: partial(instructors, name=name)
         for name in ("instructors", "grading", "bank", "cards")
     },
+    "editions": editions,
     "house": house,
+    "licenses": licenses,
     "method": method,
     "proofs": proofs_page,
     "_static/diagrams/house.svg": picture,
