@@ -45,7 +45,8 @@ def test_no_penalty_beside_that_of_the_page_misses_less(bills, rule):
     place = GRID.index(rule["penalty"])
     assert miss(GRID[place]) == pytest.approx(rule["miss"], rel=1e-6)
     assert miss(GRID[place + 1]) > rule["miss"]
-    if place and used.sum() > X.shape[1] / GRID[place - 1]:  # what the penalty below asks of the budgets
+    # a penalty is refused to budgets whose sum is too small for it
+    if place and used.sum() > X.shape[1] / GRID[place - 1]:
         assert miss(GRID[place - 1]) > rule["miss"]
 
 
