@@ -44,7 +44,7 @@ explore.replace = (() => {
   // The square of all rows: the others as dots, the new row as a grip that is made once.
   function square(data, set, done) {
     const { svg, short } = explore;
-    const height = 340, top = 34, left = 48, holder = {};
+    const height = 300, top = 32, left = 48, holder = {};
     const { stage, clip, at, to, fit: fill, place } = explore.plane({ height, top, left, right: 14,
       end: 1, low: 0, high: 1, fill: WARM, ink: "var(--fig-on, #fff)" }, set, done);
     holder.stage = stage;
@@ -91,7 +91,7 @@ explore.replace = (() => {
 
   // The bowl from above, around the old minimum, in a scale in which the circle of radius wC is always as large.
   function bowl(data, now, { record, w, open }, width) {
-    const { svg, short } = explore, height = 344, left = 20, top = 30, foot = 44, wide = width - left;
+    const { svg, short } = explore, height = 300, left = 20, top = 26, foot = 40, wide = width - left;
     const tall = height - top - foot, middle = [wide / 2, tall / 2], round = Math.min(wide / 2 - 8, tall / 2 - 22);
     const scale = round / now.radius, put = ([u, v]) => [middle[0] + scale * u, middle[1] - scale * v];
     const inside = svg("svg", { x: left, y: top, width: wide, height: tall });
@@ -138,12 +138,12 @@ explore.replace = (() => {
         svg("circle", { cx: middle[0], cy: middle[1], r: 4, fill: "none", stroke: BLUE, "stroke-width": 2 }));
       const unit = [1, 2, 5].flatMap((lead) => Array.from({ length: 12 }, (_, k) => Number(`${lead}e${k - 8}`)))
         .filter((v) => v < 0.6 * now.radius).reduce((one, v) => Math.max(one, v));
-      marks.push(svg("path", { d: `M${left},${height - 34}v5h${scale * unit}v-5`, fill: "none", stroke: "currentColor" }),
+      marks.push(svg("path", { d: `M${left},${height - 32}v5h${scale * unit}v-5`, fill: "none", stroke: "currentColor" }),
         word(`this long: ${short(unit)}`, left, height - 12, "start"),
-        word(`radius wC = ${short(now.radius)}`, left + middle[0], 20),
+        word(`radius wC = ${short(now.radius)}`, left + middle[0], 16),
         word(`dashed: ${short(now.smallest)}`, width - 4, height - 12, "end"));
     } else {
-      marks.push(word("How far from here?", left + middle[0], 20));
+      marks.push(word("How far from here?", left + middle[0], 16));
     }
     marks.push(word("coefficient of x₁", left + middle[0], height - 12),
       word("coefficient of x₂", -(top + middle[1]), 12, "middle", { transform: "rotate(-90)" }));
