@@ -59,7 +59,7 @@ explore.levels = (() => {
     return {
       stage,
       draw({ answers, first, who, kind, open }, now, width) {
-        side = Math.min(width - LEFT - RIGHT, 300);
+        side = Math.min(width - LEFT - RIGHT, 260);
         const box = { width: side + LEFT + RIGHT, height: side + TOP + FOOT };
         for (const [name, value] of Object.entries(box)) stage.setAttribute(name, value);
         stage.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
@@ -113,7 +113,7 @@ explore.levels = (() => {
     const { chart, short } = explore, { others, loss, bound, answer } = now.people[who], own = answers[who];
     const fixed = kind ? own : others, here = kind ? others : own, worst = kind ? answer : bound;
     const height = (v) => Math.abs(v - fixed) / (data.high - data.low) * now.promise;
-    const drawn = chart({ width, height: 300, left: 50,
+    const drawn = chart({ width, height: 270, left: 50,
       label: `The valley along the line of the bound: report ${short(loss)}, bound ${short(worst)}, promise ${short(now.promise)}.`,
       x: { low: data.low, high: data.high, ticks: [0, 1, 2, 3, 4, 5], name: kind ? "mean of the four others" : `${data.names[who]}'s answer (hours)` },
       y: { low: 0, high: 1.15 * now.promise, ticks: [0, 0.25, 0.5, 0.75, 1], name: "loss" } });
@@ -147,7 +147,7 @@ explore.levels = (() => {
     const own = slider({ label: "Answer (hours)", values: () => grid(steps), start: answers[data.who], text });
     const others = slider({ label: "Mean of the others", start: first.people[data.who].others, text,
       values: () => grid(steps * (answers.length - 1)) });
-    const kind = choice({ label: "Bound over", options: ["any answer, these others", "this answer, any others"] });
+    const kind = choice({ label: "Bound over", options: ["any answer", "any others"] });
     const put = (one, v) => {
       const gaps = grid(Number(one.input.max)).map((w) => Math.abs(w - v));
       one.input.value = gaps.indexOf(Math.min(...gaps));
@@ -190,7 +190,7 @@ print(abs(fit.move[${k}, 0]) / ${data.noise})  # the loss of ${data.names[k]}`,
       show({ ask: guessed, who: k, kind: along }, width) {
         const open = guessed >= 0, now = solve(answers, data), person = now.people[k], one = data.names[k];
         const state = { answers, first, who: k, kind: along, open }, round = (v) => short(Number(v.toFixed(9)));
-        const [, second] = beside(width, width - 376);
+        const [, second] = beside(width, width - 336);
         return {
           charts: [map.draw(state, now, width), cut(data, state, now, second)],
           text: !open ? `${name}, at the bottom of the square, answered ${data.answers[data.who]}. Whose loss changes with the answer ${data.asked}?` :
