@@ -41,7 +41,9 @@ def questions(_: dict[str, Page]) -> str:
             ((anchor, piece),) = place.items()
             said = sentence(text, anchor, piece, f"{name}, {question!r}")
             goal = f"../{name}.ipynb" + ("" if anchor == "top" else f"#{anchor}")
-            entries.append(f"- [**{question}**]({goal}) {said}\n")
+            box = any(label == anchor for _, label, _ in BOX.findall(text))
+            lead = f"{{prf:ref}}`{question} <{anchor}>`" if box else f"[{question}]({goal})"
+            entries.append(f"- **{lead}** {said}\n")
         parts += [f"## {title[1]}\n", listed(entries)]
     return HEAD + "\n".join(parts)
 

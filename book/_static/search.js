@@ -48,7 +48,7 @@
     return stems.get(word);
   };
 
-  let index, spell, same; // same: a stem and those of other words for it
+  let index, spell, same, written; // written: how a name of two words looks; same: a stem and those of other words for it
   const plain = (text) => spell(text
     .replace(/[\u0370-\u03ffℓ]/g, (sign) => ` ${LETTERS[sign] ?? sign} `)
     .normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
@@ -75,6 +75,7 @@
     .then((found) => {
       const first = new Map(Object.entries(found.spelled)
         .flatMap(([one, others]) => others.map((other) => [other, one])));
+      written = new Map(Object.entries(found.spelled).map(([one, others]) => [one, others[0]]));
       const any = new RegExp(`\\b(?:${[...first.keys()].join("|")})\\b`, "g");
       spell = (text) => text.replace(any, (other) => first.get(other));
       same = new Map();
@@ -188,7 +189,8 @@
 
   // The words as they were typed, in quotes.
   const quoted = (words, query) => words
-    .map((word) => query.split(/\s+/).find((typed) => listed(typed).includes(word)) ?? word)
+    .map((word) => query.split(/\s+/).find((typed) => listed(typed).includes(word))
+      ?? written.get(word) ?? word)
     .map((typed) => `“${typed.replace(/^\W+|[^\w)]+$/g, "")}”`)
     .join(" and ");
 
