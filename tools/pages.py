@@ -7,7 +7,8 @@ committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/papers.md` off
-`papers.csv`, `back/proofs.md` off `proofs/`, `back/house.md` and its picture
+`papers.csv`, `back/questions.md` off `questions.yml` and the pages that answer,
+`back/proofs.md` off `proofs/`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/licenses.md` off the installed packages (`shipped`),
@@ -39,6 +40,7 @@ from method import picture as steps
 from papers_index import papers_index
 from pdp_sentences import fault
 from proofs_page import checked_by_machine, proofs_page
+from questions import questions
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -442,6 +444,7 @@ PAGES = {
     "errata": errata,
     "published": published_numbers,
     "papers": papers_index,
+    "questions": questions,
     "benchmarks": benchmarks,
     "functions": functions,
     "runs": runs,

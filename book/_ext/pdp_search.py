@@ -1,9 +1,12 @@
-"""The index of the search: statements, words of the glossary, chapters and sections; code last.
+"""The index of the search: questions, statements, words, chapters and sections; code last.
 
 Each page is cut into records, one for each thing that somebody may look for, with its names, other
 words for it, and its prose without code, outputs and displayed formulas. The records of a page are
 kept beside its doctree, so that a build that makes one page anew still indexes all of them. Words
-that readers use and the pages do not are in `pdp_search.yml`. `search.js` loads the index when
+that readers use and the pages do not are in `pdp_search.yml`, whole questions in
+`book/questions.yml`: each is a record of its own, with the sentence that answers it. What stands on
+a page and in no record, such as in code, is listed apart: the search says of a word that it is not
+in this book, and has to know all that are. `search.js` loads the index when
 somebody searches. Sphinx's own search is off: it knows words and pages, not statements, and every
 page would load its index.
 """
@@ -47,10 +50,14 @@ SKIPPED = {"cell", "proof", "exercise", "solution", "toctree-wrapper", "headerli
 SKIPPED |= {"machine"}  # the foot of a box, alike in all
 BLOCKS = {"p", "li", "dt", "dd", "div", "section", "h1", "h2", "h3", "h4"}
 HOLE = "\ufffc"  # a formula that text cannot show
-END = re.compile(r"\n|(?<=[.!?])(?<!al\.)(?<!Fig\.)[”)]?\s+(?=[^a-z])")  # of a sentence
+END = re.compile(r"\n|(?<=[.!?])(?<! al\.)(?<!Fig\.)[”)]?\s+(?=[^a-z])")  # of a sentence
+WHY = "Why this is true: "
+WORD = re.compile(r"[A-Za-z]{3,}")
+HIDDEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.S)  # what a reader does not see
 KINDS = {"book/exercises/": "exercise", "book/back/": "back"}  # of pages that are not chapters
 FIELDS = ("kind", "names", "address", "where", "keys", "text", "rest")
 OTHER_WORDS = Path(__file__).with_suffix(".yml")
+QUESTIONS = Path(__file__).parents[1] / "questions.yml"
 
 
 def small(part: re.Match) -> str:
@@ -187,6 +194,8 @@ def records(soup: BeautifulSoup, page: str, rows: dict[str, tuple[str, str]]) ->
         return [record("code", chapter, page, lead, "", "Package"), *objects(soup, page)]
     if page == "book/glossary.html":
         return [record("back", chapter, page, lead), *glossary(soup, page)]
+    if page == "book/back/questions.html":  # each is a record of its own
+        return [record("back", chapter, page, lead)]
     if page == "book/back/bibliography.html":
         return [record("back", chapter, page, lead), *works(soup, page)]
     headings = " ".join(title_of(h) for h in soup.find_all(["h2", "h3"]))
@@ -223,6 +232,34 @@ def statement_rows(root: Path) -> dict[str, tuple[str, str]]:
     }
 
 
+def questions(found: list[dict], asked: dict[str, dict]) -> Iterator[dict]:
+    """What people ask, each with the sentence that answers it in the record of its section."""
+    places = {one["address"]: one for one in found}
+    for page, rows in asked.items():
+        chapter = places[f"book/{page}.html"]["names"][0]
+        for question, place in rows.items():
+            ((anchor, piece),) = place.items()
+            address = f"book/{page}.html" + ("" if anchor == "top" else f"#{anchor}")
+            said = END.split(places[address]["text"]) if address in places else []
+            answer = next((sentence for sentence in said if piece in sentence), None)
+            if answer is None:
+                raise ExtensionError(f"{QUESTIONS.name}: {address} does not say {piece!r}")
+            yield record("question", question, address, (answer.removeprefix(WHY), ""), "", chapter)
+
+
+def elsewhere(folder: Path, found: list[dict]) -> list[str]:
+    """The words that stand on a page of the book and in no record."""
+    known = {word for one in found for word in WORD.findall(json.dumps(one, ensure_ascii=False))}
+    on_pages: set[str] = set()
+    for file in sorted(folder.glob("book/**/*.html")):
+        article = (
+            file.read_text(encoding="utf-8").partition("<article")[2].partition("</article")[0]
+        )
+        on_pages.update(WORD.findall(HIDDEN.sub(" ", article)))
+    lower = {word.lower() for word in known}
+    return sorted({word.lower() for word in on_pages} - lower)
+
+
 def finish(app, exception) -> None:
     if exception or app.builder.format != "html":
         return
@@ -236,6 +273,8 @@ def finish(app, exception) -> None:
         one["names"] += places.pop(one["address"], [])
     if places:
         raise ExtensionError(f"{OTHER_WORDS.name} names places that are not: {sorted(places)}")
+    found += list(questions(found, yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))))
+    words["elsewhere"] = elsewhere(Path(app.outdir), found)
     index = {**words, "records": [[one[field] for field in FIELDS] for one in found]}
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     text = f"window.searchIndex = {text};"  # a script: a book opened as a file may not fetch

@@ -2,19 +2,24 @@
 //
 // The index is loaded with the first question; `pdp_search.py` says what is in it. A word counts
 // where it stands: in the title, among the other words for a thing, in the text; rare words more.
-// What lacks the rarest word of the question that names anything comes late, a title once, and the
-// list ends where what is found is no longer near to what is asked.
+// What lacks the rarest word of the question that names anything comes late, a title or a place once,
+// and the list ends where what is found is no longer near to what is asked. A question that people
+// ask has the text of the section that answers it. A word that stands nowhere in the book is rarer
+// than all others: then the page says so, and shows what is near.
 // Words match whole; the last one, which may not be typed to its end, also as a beginning.
 (() => {
-  const STOP = new Set(("a about al an and any are as at be been between by can could did do does "
-    + "et explain for from get give had has have here how i if in into is it its me much my need of "
-    + "on one or our please should so tell than that the their them then there this to use using "
-    + "versus vs was we were what when where which who whose why will with would you your")
+  const STOP = new Set(("a about al all allowed also although am an and any anything are as at be "
+    + "been between by can could did do does et everything explain find for from get give had happen "
+    + "happens has have having here how i if in into is it its just like look looks make may me much "
+    + "must my need nothing of on one only or our out over please really should simply so some "
+    + "something still such take tell than that the their them themselves then there they this to "
+    + "too until use using versus very vs want was we were what when where which while who whose why "
+    + "will with would you your")
     .split(" "));
   const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta",
     "μ": "mu", "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa",
     "ℓ": "l" };
-  const KINDS = { chapter: [1.2, "Chapter"], statement: [1.1, "Statement"], word: [0.95, "Glossary"],
+  const KINDS = { question: [1.2, "Question"], chapter: [1.2, "Chapter"], statement: [1.1, "Statement"], word: [0.95, "Glossary"],
     section: [0.75, "Section"], exercise: [0.4, "Exercise"], back: [0.35, "Reference"],
     work: [0.3, "Bibliography"], code: [0.05, "Code"] };
   const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
@@ -22,6 +27,7 @@
   const EXACT = 4; // a name that is the whole question
   const LACKS = 0.25; // without the rarest word
   const FEW = 5, SHOWN = 30, SHARE = 0.1; // places: so many, or more with this share of the best
+  const LENGTH = 200; // words of a text; in a longer one a word says less
   const LONG = 128; // words of an excerpt, and the spaces between them
 
   // British endings are American, and the endings of numbers and tenses go.
@@ -42,7 +48,7 @@
     return stems.get(word);
   };
 
-  let index, spell, same; // same: a stem and those of other words for it
+  let index, spell, same, written; // written: how a name of two words looks; same: a stem and those of other words for it
   const plain = (text) => spell(text
     .replace(/[\u0370-\u03ffℓ]/g, (sign) => ` ${LETTERS[sign] ?? sign} `)
     .normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
@@ -54,6 +60,7 @@
     const told = all.filter((word) => !STOP.has(word));
     return told.length ? told : all;
   };
+  const length = (count) => [...count.values()].reduce((sum, often) => sum + often, 1);
   const named = (text) => asked(text).map(stem).join(" ");
 
   // By a script, since a page that was opened as a file may not fetch.
@@ -68,6 +75,7 @@
     .then((found) => {
       const first = new Map(Object.entries(found.spelled)
         .flatMap(([one, others]) => others.map((other) => [other, one])));
+      written = new Map(Object.entries(found.spelled).map(([one, others]) => [one, others[0]]));
       const any = new RegExp(`\\b(?:${[...first.keys()].join("|")})\\b`, "g");
       spell = (text) => text.replace(any, (other) => first.get(other));
       same = new Map();
@@ -75,9 +83,11 @@
         for (const word of group) same.set(stem(word), group.map(stem));
       }
       const common = new Map(); // in how many records a stem is
-      const records = found.records.map(([kind, names, address, where, keys, text, rest]) => {
+      const said = new Map(found.records.map(([, , address, , , text, rest]) =>
+        [address, `${text} ${rest}`]).reverse()); // a place before the questions that it answers
+      const records = found.records.map(([kind, names, address, where, keys, text]) => {
         const title = names[kind === "statement" || kind === "chapter" ? 1 : 0] ?? names[0];
-        const fields = [title, [...names, keys].join(" "), `${text} ${rest}`].map((field) => {
+        const fields = [title, [...names, keys].join(" "), said.get(address)].map((field) => {
           const count = new Map();
           for (const word of tokens(field)) count.set(word, (count.get(word) ?? 0) + 1);
           return count;
@@ -90,9 +100,9 @@
         const whole = kind === "back" || kind === "exercise" ? names.slice(1)
           : kind === "code" ? [...names, names[0].split(".").at(-1)] : names;
         return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
-          long: tokens(title).length };
+          long: asked(title).length, room: Math.min(1, Math.sqrt(LENGTH / length(fields[2]))) };
       });
-      return { records, common };
+      return { records, common, elsewhere: new Set(found.elsewhere.map(shorten)) };
     });
 
   // What is looked for: for each word of the question its stem and others, with what they count.
@@ -106,14 +116,14 @@
     return term;
   });
   // What a word of the question counts in a record, and in its title; and whether a name has it.
-  const weigh = ({ fields, kind }, term, { common, records }) => {
+  const weigh = ({ fields, kind, room }, term, { common, records }) => {
     let points = 0, title = 0, name = false;
     for (const [word, worth] of term) {
       const rare = Math.log(1 + records.length / (1 + (common.get(word) ?? 0)));
       fields.forEach((field, k) => {
         const often = field.get(word);
         if (!often) return;
-        const here = FIELDS[k] * (k === 2 ? 1 + Math.log(1 + often) : 1)
+        const here = FIELDS[k] * (k === 2 ? room * (1 + Math.log(1 + often)) : 1)
           * (k === 1 && kind === "word" ? 2 : 1); // the symbol of a word is its name
         points = Math.max(points, here * worth * rare);
         if (k === 0) title = Math.max(title, worth);
@@ -144,10 +154,14 @@
     const near = SHARE * Math.max(...found.map((one) => one.points));
     for (const one of found) one.points *= one.exact ? EXACT : 1;
     found.sort((one, other) => other.points - one.points);
-    const first = new Map(); // of each title
-    for (const one of found) if (!first.has(one.title)) first.set(one.title, one);
-    return [...first.values(), ...found.filter((one) => first.get(one.title) !== one)]
+    const places = new Map(), first = new Map(); // the best of each place, and of each title
+    for (const one of found) if (!places.has(one.address)) places.set(one.address, one);
+    const best = [...places.values()];
+    for (const one of best) if (!first.has(one.title)) first.set(one.title, one);
+    const shown = [...first.values(), ...best.filter((one) => first.get(one.title) !== one)]
       .filter((one, k) => k < FEW || one.points >= near).slice(0, SHOWN);
+    const missing = words.filter((word, k) => !wanted[k].size && !all.elsewhere.has(shorten(word)));
+    return { shown, missing };
   };
 
   // The text from the first of the sentences that say most of what is asked; its words are marked.
@@ -173,17 +187,27 @@
     return link;
   };
 
-  const show = (found, query, list) => {
+  // The words as they were typed, in quotes.
+  const quoted = (words, query) => words
+    .map((word) => query.split(/\s+/).find((typed) => listed(typed).includes(word))
+      ?? written.get(word) ?? word)
+    .map((typed) => `“${typed.replace(/^\W+|[^\w)]+$/g, "")}”`)
+    .join(" and ");
+
+  const show = ({ shown: found, missing }, query, list) => {
     const status = document.createElement("p"), rows = document.createElement("ol");
     status.setAttribute("role", "status");
     rows.setAttribute("role", "list"); // without marks it is none to some readers of screens
     list.replaceChildren(status, ...(found.length ? [rows] : []));
-    if (found.length) {
-      status.textContent = `${found.length < FEW ? "" : "The best "}${found.length} `
-        + `${found.length === 1 ? "place" : "places"} for “${query}”`;
+    const absent = `${quoted(missing, query)} ${missing.length > 1 ? "are" : "is"} not in this book`;
+    const many = `${found.length} ${found.length === 1 ? "place" : "places"}`;
+    if (found.length && missing.length) {
+      status.textContent = `${absent}. What is near: ${many} for the other words of “${query}”`;
+    } else if (found.length) {
+      status.textContent = `${found.length < FEW ? "" : "The best "}${many} for “${query}”`;
     } else {
-      status.append(`Nothing in the book matches “${query}”. Try fewer words, or others. The words `
-        + "of the book are in the ", linked("glossary", "book/glossary.html"), ", its theorems in ",
+      status.append(missing.length ? absent : `Nothing in the book matches “${query}”`,
+        ". Try fewer words, or others. The words of the book are in the ", linked("glossary", "book/glossary.html"), ", its theorems in ",
         "the list of ", linked("statements", "book/back/statements.html"), ".");
     }
     for (const one of found) {

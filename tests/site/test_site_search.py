@@ -9,10 +9,16 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from drive import DESKTOP, PHONE, audit
-from pdp_search import OTHER_WORDS, prose, signs
+from pdp_search import OTHER_WORDS, QUESTIONS, prose, questions, record, signs
+from sphinx.errors import ExtensionError
 
 SEARCHES = yaml.safe_load(Path(__file__).with_name("searches.yml").read_text("utf-8"))
 PLACES = yaml.safe_load(OTHER_WORDS.read_text("utf-8"))["places"]
+ASKED = {  # each question, and the place that answers it
+    question: f"book/{page}.html" + "".join(f"#{anchor}" for anchor in place if anchor != "top")
+    for page, rows in yaml.safe_load(QUESTIONS.read_text("utf-8")).items()
+    for question, place in rows.items()
+}
 
 
 def ask(tab, address: str, query: str) -> list[str]:
@@ -156,9 +162,59 @@ def test_names_in_code_come_last(tab, address):
 def test_nothing_is_said_when_nothing_is_found(tab, address):
     assert ask(tab, address, "xylophone") == []
     said = tab.locator("#search-results [role=status]")
-    assert "Nothing in the book matches “xylophone”" in said.inner_text()
+    assert "“xylophone” is not in this book" in said.inner_text()
     ways = said.locator("a").evaluate_all("all => all.map(a => a.href)")
     assert ways == [address + "book/glossary.html", address + "book/back/statements.html"]
+
+
+def test_a_question_is_found_as_a_title_and_leads_to_its_answer(tab, address):
+    for question in list(ASKED)[::9]:
+        assert ASKED[question] in ask(tab, address, question)[:3], question
+        titles = tab.locator("#search-results h2").all_inner_texts()[:3]
+        assert question in titles or "privacy budget" in question
+
+
+def test_every_question_leads_to_a_place_of_the_site(soups):
+    for place in ASKED.values():
+        page, _, anchor = place.partition("#")
+        assert not anchor or soups[page].find(id=anchor), place
+
+
+def test_a_question_that_leads_nowhere_stops_the_build():
+    page = record("chapter", "A page", "book/page.html", ("The club adds noise. It does.", ""))
+    (found,) = questions([page], {"page": {"What is added?": {"top": "adds noise"}}})
+    assert (found["address"], found["text"]) == ("book/page.html", "The club adds noise.")
+    for place in ({"top": "adds nothing"}, {"gone": "adds noise"}):
+        with pytest.raises(ExtensionError, match="does not say"):
+            list(questions([page], {"page": {"What is added?": place}}))
+
+
+def test_a_place_stands_in_the_list_once(tab, address):
+    found = ask(tab, address, "How many people do I need for a useful private regression?")
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("what is the fine for a GDPR violation", "“GDPR” is not in this book. What is near: "),
+        ("how does homomorphic encryption work", "“homomorphic” and “encryption” are not in this"),
+        ("a noisy xylophone", "“xylophone” is not in this book. What is near: "),
+        ("what is a zero knowledge proof", "“zero knowledge” is not in this book. What is near: "),
+    ],
+)
+def test_what_stands_nowhere_is_said_beside_what_is_near(tab, address, query, said):
+    assert ask(tab, address, query)
+    assert said in tab.locator("#search-results [role=status]").inner_text()
+
+
+def test_what_the_book_has_is_not_said_to_be_missing(tab, address, folder):
+    index = (folder / "search_index.js").read_text("utf-8")
+    hidden = json.loads(index.removeprefix("window.searchIndex = ").removesuffix(";"))["elsewhere"]
+    assert 100 < len(hidden) < 3000
+    for query in (*list(SEARCHES)[::9], *list(ASKED)[::40], f"{hidden[50]} noise"):
+        ask(tab, address, query)
+        assert "not in this book" not in tab.locator("#search-results [role=status]").inner_text()
 
 
 def test_the_index_is_loaded_when_somebody_searches(browser, address):
