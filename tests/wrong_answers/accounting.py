@@ -112,6 +112,18 @@ def a_normal_loss(epsilon, delta, k, total):
 
 
 @wrong("delta_in_all", "no_event_exceeds_it")
+def a_normal_loss_where_there_are_many(epsilon, delta, k, total):
+    excess = of_coins(epsilon, k, total)
+    if k > 30:
+        mean = k * epsilon * np.tanh(epsilon / 2)
+        spread = np.sqrt(k) * epsilon / np.cosh(epsilon / 2)
+        excess = stats.norm.sf((total - mean) / spread)
+        rest = stats.norm.sf((total - mean + spread**2) / spread)
+        excess -= np.exp(total - mean + spread**2 / 2) * rest
+    return 1 - (1 - delta) ** k * (1 - excess)
+
+
+@wrong("delta_in_all", "no_event_exceeds_it")
 def from_the_other_law(epsilon, delta, k, total):
     """The excess is weighed with the chances under the other data."""
     if k <= 2:
@@ -232,6 +244,16 @@ def the_largest_rho(epsilons, multipliers, delta):
 
 
 @wrong("epsilon_by_zcdp", "all_releases_count_together")
+def each_multiplier_once(epsilons, multipliers, delta):
+    return best_of(rho_of(epsilons, np.unique(multipliers)), delta)
+
+
+@wrong("epsilon_by_zcdp", "all_releases_count_together")
+def ten_of_each_kind_at_most(epsilons, multipliers, delta):
+    return best_of(rho_of(epsilons[:10], multipliers[:10]), delta)
+
+
+@wrong("epsilon_by_zcdp", "all_releases_count_together")
 def the_mean_multiplier(epsilons, multipliers, delta):
     pure = np.sum(epsilons * np.tanh(epsilons / 2))
     normal = len(multipliers) / (2 * np.mean(multipliers) ** 2) if len(multipliers) else 0
@@ -298,6 +320,18 @@ def the_last_four_rounds(ask, release, budgets, rounds):
     return said
 
 
+@wrong("answers_within", "nobody_is_overspent")
+def people_with_the_same_budget_are_one(ask, release, budgets, rounds):
+    spent, said = {}, []
+    for _ in range(rounds):
+        moves = dict(zip(budgets, ask(said), strict=True))
+        after = {mu: spent.get(mu, 0) + Fraction(str(move)) ** 2 for mu, move in moves.items()}
+        fits = all(paid <= Fraction(str(mu)) ** 2 for mu, paid in after.items())
+        spent = after if fits else spent
+        said.append(release(said) if fits else None)
+    return said
+
+
 @wrong("answers_within", "one_person_is_enough_to_refuse")
 def the_sum_over_people(ask, release, budgets, rounds):
     def fits(cost, left):
@@ -342,6 +376,14 @@ def close_is_enough(ask, release, budgets, rounds):
         return np.all((cost <= left) | np.isclose(cost, left, atol=1e-4))
 
     return in_rounds(ask, release, budgets, rounds, fits, lambda one: np.asarray(one) ** 2)
+
+
+@wrong("answers_within", "a_thousandth_too_much_is_refused")
+def cut_to_millionths(ask, release, budgets, rounds):
+    def square(numbers):
+        return np.array(1e6 * np.asarray(numbers) ** 2).astype(int)
+
+    return in_rounds(ask, release, budgets, rounds, everybody, square)
 
 
 @wrong("answers_within", "a_thousandth_too_much_is_refused")

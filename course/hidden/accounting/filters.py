@@ -42,9 +42,9 @@ def alone(answer: Answer, budget: float, moves: list[float]) -> list[bool]:
     return granted(answer, [budget], [[move] for move in moves])
 
 
-def hundredths(rng: Generator, people: int = 4) -> tuple[Any, Any]:
-    """Budgets and moves of ten rounds, in hundredths."""
-    return rng.integers(20, 60, people), rng.integers(0, 30, (10, people))
+def hundredths(rng: Generator, people: int = 6) -> tuple[Any, Any]:
+    """Budgets and moves of ten rounds, in hundredths; some have the same budget."""
+    return rng.choice([20, 35, 60], people), rng.integers(0, 30, (10, people))
 
 
 @hidden("answers_within", weight=3, promise=True)
@@ -96,6 +96,7 @@ def a_thousandth_too_much_is_refused(answer: Answer, rng: Generator) -> Demands:
         (0.2, [0.1, 0.1, 0.1, 0.101], 3),
         (0.2, [0.1, 0.1, 0.1, 0.1, 0.001], 4),
         (0.002, [0.002, 0.001], 1),
+        (0.26, [0.086, 0.173, 0.174], 2),  # by a millionth, in squares
         (40.0, [39.999, 0.283], 1),
     ):
         yield not alone(answer, budget, moves)[too_much]

@@ -30,7 +30,7 @@ def reads(rng: Generator, k: int, n: int) -> Any:
 
 
 @visible("epsilon_in_all", unseen=5)
-def a_total_for_each_person(answer: Answer, rng: Draws) -> bool:
+def totals_are_numbers(answer: Answer, rng: Draws) -> bool:
     """There is one number for each person, and none is below 0."""
     k, n = rng.size(10), rng.size(6)
     return numbers_between(answer(rng.uniform(0.1, 1, k), reads(rng, k, n)), (n,), 0)
@@ -44,7 +44,7 @@ def one_release_costs_what_it_says(answer: Answer, rng: Draws) -> bool:
 
 
 @visible("delta_in_all", unseen=5)
-def one_release_keeps_its_own_promise(answer: Answer, rng: Draws) -> Demands:
+def one_release_alone_is_as_promised(answer: Answer, rng: Draws) -> Demands:
     """At its own epsilon a single release has its own delta, and so it has beyond."""
     for delta in (0.0, 1e-6, 0.25):
         epsilon = float(rng.uniform(0.1, 2))
@@ -91,7 +91,7 @@ counts = as_written("lambda past: len(past) + 1.0")
 
 
 @visible("answers_within", unseen=8)
-def there_is_something_for_each_round(answer: Answer, rng: Draws) -> bool:
+def rounds_have_an_answer_or_none(answer: Answer, rng: Draws) -> bool:
     """There is a list with an answer or None for each round, and a first one that fits is given."""
     found = answer(same, counts, np.array([0.2, 1.0]), 5)
     kinds = [one is None or np.ndim(one) == 0 for one in found]
