@@ -14,22 +14,29 @@ class Analyst:
     """Asks in rounds, with moves for each, and keeps what it was told and what it made."""
 
     def __init__(self, moves: Any) -> None:
-        self.moves = [np.asarray(one, dtype=float) for one in moves]
+        self.moves = np.asarray(moves, dtype=float)
         self.heard: list[list[Any]] = []  #: the past at each question
         self.made: list[list[Any]] = []  #: the past at each release
 
     def said(self, answer: Answer, budgets: Any) -> list[Any]:
         """What an answer says in all rounds."""
-        given = self._ask, self._release, np.array(budgets, dtype=float), len(self.moves)
-        return [None if one is None else float(one) for one in answer(*given)]
+        found = self.rounds(answer, np.array(budgets, dtype=float))
+        return [None if one is None else float(one) for one in found]
 
-    def _ask(self, past: Any) -> Any:
-        self.heard.append(list(past))
-        return self.moves[len(past)].copy()
+    def rounds(self, answer: Answer, budgets: Any) -> Any:
+        """What an answer gives; feedback shows both functions as they could be written."""
 
-    def _release(self, past: Any) -> float:
-        self.made.append(list(past))
-        return 100.0 + len(past)
+        def ask(past: Any) -> Any:
+            self.heard.append(list(past))
+            return self.moves[len(past)].copy()
+
+        def release(past: Any) -> float:
+            self.made.append(list(past))
+            return 100.0 + len(past)
+
+        ask.__name__ = f"lambda past: np.array({self.moves.tolist()})[len(past)]"
+        release.__name__ = "lambda past: 100.0 + len(past)"
+        return answer(ask, release, budgets, len(self.moves))
 
 
 def granted(answer: Answer, budgets: Any, moves: Any) -> list[bool]:
@@ -128,6 +135,4 @@ def what_was_said_is_told(answer: Answer, rng: Generator) -> Demands:
 def budgets_are_left_alone(answer: Answer, rng: Generator) -> bool:
     """The budgets are left as they were handed in."""
     analyst = Analyst(np.full((4, 2), 0.1))
-    return leaves(
-        lambda budgets: answer(analyst._ask, analyst._release, budgets, 4), np.array([0.2, 1.0])
-    )
+    return leaves(lambda budgets: analyst.rounds(answer, budgets), np.array([0.2, 1.0]))
