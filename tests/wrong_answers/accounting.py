@@ -308,6 +308,16 @@ def while_something_is_left(ask, release, budgets, rounds):
     return in_rounds(ask, release, budgets, rounds, lambda cost, left: np.all(left > 0))
 
 
+@wrong("answers_within", "a_thousandth_too_much_is_refused")
+def small_moves_always_fit(ask, release, budgets, rounds):
+    """A quiet release is granted as long as anything is left."""
+
+    def fits(cost, left):
+        return np.all((cost <= left) | ((left > 0) & (cost < Fraction(1, 400))))
+
+    return in_rounds(ask, release, budgets, rounds, fits)
+
+
 @wrong("answers_within", "nobody_is_overspent")
 def the_last_four_rounds(ask, release, budgets, rounds):
     """What was spent long ago is forgotten."""

@@ -50,8 +50,9 @@ def alone(answer: Answer, budget: float, moves: list[float]) -> list[bool]:
 
 
 def hundredths(rng: Generator, people: int = 6) -> tuple[Any, Any]:
-    """Budgets and moves of ten rounds, in hundredths; some have the same budget."""
-    return rng.choice([20, 35, 60], people), rng.integers(0, 30, (10, people))
+    """Budgets and moves, in hundredths; some have the same budget, some rounds are quiet."""
+    moves = rng.integers(0, 30, (20, people)) // rng.choice([1, 3, 8], (20, 1))
+    return rng.choice([20, 35, 60, 150], people), moves
 
 
 @hidden("answers_within", weight=3, promise=True)
@@ -103,6 +104,7 @@ def a_thousandth_too_much_is_refused(answer: Answer, rng: Generator) -> Demands:
         (0.2, [0.1, 0.1, 0.1, 0.101], 3),
         (0.2, [0.1, 0.1, 0.1, 0.1, 0.001], 4),
         (0.002, [0.002, 0.001], 1),
+        (0.1, [0.09, 0.04, 0.018], 2),
         (0.26, [0.086, 0.173, 0.174], 2),  # by a millionth, in squares
         (40.0, [39.999, 0.283], 1),
     ):
