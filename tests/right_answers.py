@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import integrate, linalg, optimize, sparse, special, stats
 from sklearn.linear_model import Ridge
 
+from pdpbook.guarantees import BudgetAccount, GaussianDP, ZeroConcentratedDP
 from pdpbook.per_instance import ops_epsilon
 
 
@@ -466,6 +467,90 @@ def by_a_chance_for_each_release(theta, X, y, x, label, lam, gamma, alarm):
     off, v = label - x @ np.linalg.solve(H, X.T @ y), np.abs(label - theta @ x)
     inside = stats.norm.cdf((v - off) / spread) - stats.norm.cdf((-v - off) / spread)
     return [bool(one <= alarm) for one in inside]
+
+
+# --- accounting ----------------------------------------------------------------------------------
+
+
+@right("accounting", "epsilon_in_all")
+def account_by_account(costs, reads):
+    totals = [0.0] * reads.shape[1]
+    for cost, row in zip(costs, reads, strict=True):
+        for person in np.flatnonzero(row):
+            totals[person] += float(cost)
+    return totals
+
+
+@right("accounting", "delta_in_all")
+def by_the_law_of_the_summed_loss(epsilon, delta, k, total):
+    """One release after the other: chances that cannot cancel."""
+    law = np.ones(1)
+    for _ in range(k):
+        law = np.convolve(law, [special.expit(epsilon), special.expit(-epsilon)])
+    loss = epsilon * (k - 2 * np.arange(k + 1))
+    excess = law[loss > total] @ (1 - np.exp(total - loss[loss > total]))
+    return -math.expm1(k * math.log1p(-delta)) + (1 - delta) ** k * excess
+
+
+@right("accounting", "delta_in_all")
+def by_two_tails(epsilon, delta, k, total):
+    """The event is that few of the answers are lies: two binomial chances."""
+    most = math.ceil((k - total / epsilon) / 2 - 1e-12) - 1
+    chance = special.expit(-epsilon)
+    here, there = stats.binom.cdf(most, k, [chance, 1 - chance])
+    excess = here - math.exp(total) * there if most >= 0 else 0.0
+    return 1 - (1 - delta) ** k * (1 - excess)
+
+
+@right("accounting", "epsilon_by_zcdp")
+def as_the_package_converts(epsilons, multipliers, delta):
+    rho = sum(e * math.tanh(e / 2) for e in epsilons) + sum(1 / (2 * m * m) for m in multipliers)
+    if rho == 0:
+        return 0.0
+    return ZeroConcentratedDP(rho, neighbors="replace-one").to_approximate(delta).epsilon
+
+
+@right("accounting", "epsilon_by_zcdp")
+def by_a_search_for_the_order(epsilons, multipliers, delta):
+    rho = float(epsilons @ np.tanh(epsilons / 2) + np.sum(multipliers**-2.0) / 2)
+    if rho == 0:
+        return 0
+
+    def proved(power):
+        order = 1 + math.exp(power)
+        log = math.log(delta) + math.log(order)
+        return order * rho + math.log1p(-1 / order) - log / (order - 1)
+
+    found = optimize.minimize_scalar(proved, bounds=(-9, 25), method="bounded")
+    return max(0, found.fun)
+
+
+@right("accounting", "answers_within")
+def in_whole_thousandths(ask, release, budgets, rounds):
+    limit = np.rint(np.multiply(budgets, 1000)).astype(int) ** 2
+    spent, said = 0 * limit, []
+    for _ in range(rounds):
+        after = spent + np.rint(1000 * np.asarray(ask(said))).astype(int) ** 2
+        if (after > limit).any():
+            said.append(None)
+            continue
+        spent = after
+        said.append(release(said))
+    return said
+
+
+@right("accounting", "answers_within")
+def with_an_account_of_the_package(ask, release, budgets, rounds):
+    account, said = BudgetAccount(budgets, kind=GaussianDP, neighbors="zero-out"), []
+    for _ in range(rounds):
+        moves = np.asarray(ask(said))
+        try:
+            account.spend(GaussianDP(moves, neighbors="zero-out"))
+        except ValueError:
+            said.append(None)
+        else:
+            said.append(release(said))
+    return tuple(said)
 
 
 # --- user_level ----------------------------------------------------------------------------------

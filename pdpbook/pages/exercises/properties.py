@@ -106,7 +106,15 @@ def rises(numbers: Callable[[Any], Any], places: Iterable[Any]) -> Demands:
 
 
 #: the assignments of the book, in its order
-ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
+ASSIGNMENTS = (
+    "foundations",
+    "personalized",
+    "per_instance",
+    "accounting",
+    "user_level",
+    "pac",
+    "capstone",
+)
 NOT_WRITTEN = "not written yet"  #: what is wrong with an answer that is a stub
 SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
