@@ -13,6 +13,8 @@ from pdp_search import OTHER_WORDS, QUESTIONS, prose, questions, record, signs
 from sphinx.errors import ExtensionError
 
 SEARCHES = yaml.safe_load(Path(__file__).with_name("searches.yml").read_text("utf-8"))
+STRANGERS = yaml.safe_load(Path(__file__).with_name("strangers.yml").read_text("utf-8"))
+ANSWERED = yaml.safe_load(Path(__file__).with_name("strangers_answered.yml").read_text("utf-8"))
 PLACES = yaml.safe_load(OTHER_WORDS.read_text("utf-8"))["places"]
 ASKED = {  # each question, and the place that answers it
     question: f"book/{page}.html" + "".join(f"#{anchor}" for anchor in place if anchor != "top")
@@ -172,6 +174,18 @@ def test_a_question_is_found_as_a_title_and_leads_to_its_answer(tab, address):
         assert ASKED[question] in ask(tab, address, question)[:3], question
         titles = tab.locator("#search-results h2").all_inner_texts()[:3]
         assert question in titles or "privacy budget" in question
+
+
+def test_what_strangers_were_answered_stays_answered(tab, address):
+    asked = {query: answer for rows in STRANGERS.values() for query, answer in rows.items()}
+    assert ANSWERED.keys() <= asked.keys()
+    lost = [query for query, place in ANSWERED.items() if place not in ask(tab, address, query)[:3]]
+    assert not lost
+    said = []
+    for query in (query for query, answer in asked.items() if answer == "absent"):
+        ask(tab, address, query)
+        said.append("not in this book" in tab.locator("#search-results [role=status]").inner_text())
+    assert sum(said) >= 4
 
 
 def test_every_question_leads_to_a_place_of_the_site(soups):
