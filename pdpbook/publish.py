@@ -272,7 +272,7 @@ def statement(
             )
     if not isinstance(title, str):
         raise TypeError(f"title must be text; got {title!r}")
-    rules = _rules(model, schema)
+    described_columns = _described_columns(model, schema)
     if not (label is None or isinstance(label, str)):
         raise TypeError(f"label must be text; got {type(label).__name__}")
     if label is None and schema is not None:
@@ -286,7 +286,7 @@ def statement(
             *_pure(model, guarantee),
         ],
         "Who is left out": [_excluded(guarantee)],
-        "What is public": [_bullets(_public(model, guarantee, rules, guesses))],
+        "What is public": [_bullets(_public(model, guarantee, described_columns, guesses))],
         "What is not covered": [_bullets(_not_covered(model, guarantee))],
         "How it was made": [_made(model)],
     }
@@ -326,11 +326,11 @@ def _guarantee(model: Any) -> Promise:
     return guarantee
 
 
-def _rules(model: Any, schema: PublicSchema | None) -> list[str]:
-    """Return the rules of a schema, a sentence each, or raise if it is not that of the model."""
+def _described_columns(model: Any, schema: PublicSchema | None) -> list[str]:
+    """Return how each column of a schema was read, or raise if it is not that of the model."""
     if schema is None:
         return []
-    if not hasattr(type(schema), "rules_in_words"):  # the class would need pandas
+    if not hasattr(type(schema), "columns_in_words"):  # the class would need pandas
         raise TypeError(
             f"schema must be the PublicSchema by which the table was read; got "
             f"{type(schema).__name__}"
@@ -347,15 +347,15 @@ def _rules(model: Any, schema: PublicSchema | None) -> list[str]:
         wrong = ""
     if wrong:
         raise ValueError(f"schema must have the columns of the model; {wrong}")
-    rules = [
+    described_columns = [
         f"`{_line(name)}` was read as {_line(words)}."
-        for name, words in schema.rules_in_words().items()
+        for name, words in schema.columns_in_words().items()
     ]
     if schema.clip:
-        rules.append(
+        described_columns.append(
             "What does not fit its column was replaced: by the nearest bound, or as if missing."
         )
-    return rules
+    return described_columns
 
 
 def _settings(model: Any) -> dict[str, Any]:
@@ -717,7 +717,10 @@ def _noun(guarantee: Promise) -> str:
 
 
 def _public(
-    model: Any, guarantee: Promise, rules: list[str], guesses: Mapping[str, Any] | None
+    model: Any,
+    guarantee: Promise,
+    described_columns: list[str],
+    guesses: Mapping[str, Any] | None,
 ) -> list[str]:
     """Return what everybody may know, and the promise takes as known."""
     settings = {name: value for name, value in _settings(model).items() if value is not None}
@@ -735,7 +738,7 @@ def _public(
     if getattr(model, "y_bounds", None) is not None:
         low, high = check.bounds(model.y_bounds, "y_bounds")
         found.append(f"Bounds of the label: {low:.12g} to {high:.12g}.")
-    found += rules
+    found += described_columns
     if not isinstance(guarantee, PACPrivacy):
         if guarantee.neighbors in NUMBER_IS_PUBLIC and guarantee.n is not None:
             found.append(f"The number of {_noun(guarantee)}: {guarantee.n:,}.")

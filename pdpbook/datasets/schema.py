@@ -262,7 +262,7 @@ class PublicSchema(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Public bounds of the label; None without a label."""
         return None if self.label is None else _interval(self.all_columns[self.label])
 
-    def rules_in_words(self) -> dict[str, str]:
+    def columns_in_words(self) -> dict[str, str]:
         """Return for each column, the label included, what is public about it, as one sentence."""
         words = {name: _in_words(rule, self.clip) for name, rule in self.all_columns.items()}
         if self.label is not None:
