@@ -108,10 +108,12 @@
   // What is looked for: for each word of the question its stem and others, with what they count.
   const terms = (words, { common }) => words.map((word, k) => {
     const root = stem(word), term = new Map();
-    for (const other of same.get(root) ?? []) term.set(other, OTHER);
+    for (const other of same.get(root) ?? []) if (common.has(other)) term.set(other, OTHER);
     if (common.has(root)) return term.set(root, 1);
     if (k === words.length - 1 && word.length > 2) {
-      for (const [whole, other] of stems) if (whole.startsWith(word)) term.set(other, OTHER);
+      for (const [whole, other] of stems) {
+        if (common.has(other) && whole.startsWith(word)) term.set(other, OTHER);
+      }
     }
     return term;
   });
