@@ -497,8 +497,8 @@ def by_two_tails(epsilon, delta, k, total):
     """The event is that few of the answers are lies: two binomial chances."""
     most = math.ceil((k - total / epsilon) / 2 - 1e-12) - 1
     chance = special.expit(-epsilon)
-    here, there = stats.binom.cdf(most, k, [chance, 1 - chance])
-    excess = here - math.exp(total) * there if most >= 0 else 0.0
+    here, there = stats.binom.logcdf(most, k, [chance, 1 - chance])
+    excess = math.exp(here) - math.exp(total + there) if most >= 0 else 0.0
     return 1 - (1 - delta) ** k * (1 - excess)
 
 

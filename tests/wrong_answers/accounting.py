@@ -73,6 +73,29 @@ def added_up_in_place(costs, reads):
     return total
 
 
+@wrong("epsilon_in_all", "the_extremes")
+def advanced_composition_where_it_is_less(costs, reads):
+    each = costs[:, None] * reads
+    advanced = np.sqrt(2 * np.log(1e6) * np.sum(each**2, axis=0)) + np.sum(each * np.expm1(each), 0)
+    return np.minimum(np.sum(each, axis=0), advanced)
+
+
+@wrong("epsilon_in_all", "the_extremes")
+def the_first_64_releases(costs, reads):
+    return costs[:64] @ reads[:64]
+
+
+@wrong("epsilon_in_all", "the_extremes")
+def turned_where_it_is_square(costs, reads):
+    k, n = reads.shape
+    return costs @ (reads.T if k == n else reads)
+
+
+@wrong("epsilon_in_all", "the_extremes")
+def twenty_nats_at_most(costs, reads):
+    return np.minimum(costs @ reads, 20)
+
+
 # --- delta_in_all --------------------------------------------------------------------------------
 
 
@@ -179,6 +202,41 @@ def numbers_of_answers_in_floats(epsilon, delta, k, total):
     return 1 - (1 - delta) ** k * (1 - excess)
 
 
+def of_releases(epsilon, delta, k, total):
+    """What is right."""
+    return 1 - (1 - delta) ** k * (1 - of_coins(epsilon, k, total))
+
+
+@wrong("delta_in_all", "the_extremes")
+def nothing_where_it_overflows(epsilon, delta, k, total):
+    lies, lie = np.arange(k + 1), 1 / (1 + np.exp(epsilon))
+    here, there = stats.binom.pmf(lies, k, lie), stats.binom.pmf(lies, k, 1 - lie)
+    with np.errstate(all="ignore"):
+        excess = np.nan_to_num(np.sum(np.maximum(here - np.exp(total) * there, 0)))
+    return 1 - (1 - delta) ** k * (1 - excess)
+
+
+@wrong("delta_in_all", "the_extremes")
+def deltas_of_a_half_at_most(epsilon, delta, k, total):
+    return of_releases(epsilon, min(delta, 0.5), k, total)
+
+
+@wrong("delta_in_all", "the_extremes")
+def even_numbers_of_coins_above_fifty(epsilon, delta, k, total):
+    coins = k - 1 if k > 51 and k % 2 else k
+    return 1 - (1 - delta) ** k * (1 - of_coins(epsilon, coins, total))
+
+
+@wrong("delta_in_all", "the_extremes")
+def epsilons_of_twenty_at_most(epsilon, delta, k, total):
+    return of_releases(min(epsilon, 20.0), delta, k, total)
+
+
+@wrong("delta_in_all", "the_extremes")
+def coins_of_five_hundred_at_most(epsilon, delta, k, total):
+    return 1 - (1 - delta) ** k * (1 - of_coins(epsilon, min(k, 500), total))
+
+
 # --- epsilon_by_zcdp -----------------------------------------------------------------------------
 
 
@@ -276,6 +334,33 @@ def orders_up_to_ten_thousand(epsilons, multipliers, delta):
 def squared_in_place(epsilons, multipliers, delta):
     multipliers **= 2
     return best_of(np.sum(epsilons * np.tanh(epsilons / 2)) + np.sum(0.5 / multipliers), delta)
+
+
+@wrong("epsilon_by_zcdp", "the_extremes")
+def epsilons_of_five_at_most(epsilons, multipliers, delta):
+    return best_of(rho_of(np.minimum(epsilons, 5), multipliers), delta)
+
+
+@wrong("epsilon_by_zcdp", "the_extremes")
+def deltas_of_a_trillionth_at_least(epsilons, multipliers, delta):
+    return best_of(rho_of(epsilons, multipliers), max(delta, 1e-12))
+
+
+@wrong("epsilon_by_zcdp", "the_extremes")
+def the_sum_where_it_is_less(epsilons, multipliers, delta):
+    found = best_of(rho_of(epsilons, multipliers), delta)
+    pure = len(epsilons) > 3 and len(multipliers) == 0
+    return min(np.sum(epsilons), found) if pure else found
+
+
+@wrong("epsilon_by_zcdp", "the_extremes")
+def small_epsilons_are_free(epsilons, multipliers, delta):
+    return best_of(rho_of(epsilons[epsilons > 0.02], multipliers), delta)
+
+
+@wrong("epsilon_by_zcdp", "the_extremes")
+def five_hundred_releases_at_most(epsilons, multipliers, delta):
+    return best_of(rho_of(epsilons[:500], multipliers[:500]), delta)
 
 
 # --- answers_within ------------------------------------------------------------------------------
@@ -475,4 +560,80 @@ def taken_from_the_budgets(ask, release, budgets, rounds):
             said.append(release(said))
         else:
             said.append(None)
+    return said
+
+
+def charged_if(counts):
+    """The filter, in which only answers of a kind are charged."""
+
+    def answers(ask, release, budgets, rounds):
+        left, said = squares(budgets), []
+        for _ in range(rounds):
+            cost = squares(ask(said))
+            said.append(release(said) if everybody(cost, left) else None)
+            if said[-1] is not None and counts(said[-1]):
+                left = left - cost
+        return said
+
+    return answers
+
+
+@wrong("answers_within", "the_extremes")
+def an_answer_of_0_is_free(ask, release, budgets, rounds):
+    return charged_if(bool)(ask, release, budgets, rounds)
+
+
+@wrong("answers_within", "the_extremes")
+def an_answer_below_0_is_free(ask, release, budgets, rounds):
+    return charged_if(lambda one: one >= 0)(ask, release, budgets, rounds)
+
+
+@wrong("answers_within", "the_extremes")
+def who_has_nothing_left_is_skipped(ask, release, budgets, rounds):
+    """From the first refusal on."""
+    left, said = squares(budgets), []
+    for _ in range(rounds):
+        cost = squares(ask(said))
+        skipped = (left == 0) & (None in said)
+        fits = np.all((cost <= left) | skipped)
+        left = np.maximum(left - cost * fits, 0)
+        said.append(release(said) if fits else None)
+    return said
+
+
+@wrong("answers_within", "the_extremes")
+def asked_again_to_charge(ask, release, budgets, rounds):
+    left, said = squares(budgets), []
+    for _ in range(rounds):
+        fits = everybody(squares(ask(said)), left)
+        left = left - squares(ask(said)) * fits
+        said.append(release(said) if fits else None)
+    return said
+
+
+@wrong("answers_within", "the_extremes")
+def budgets_of_0_do_not_count(ask, release, budgets, rounds):
+    def fits(cost, left):
+        return np.all((cost <= left) | (budgets == 0))
+
+    return in_rounds(ask, release, budgets, rounds, fits)
+
+
+@wrong("answers_within", "the_extremes")
+def in_32_bits(ask, release, budgets, rounds):
+    def square(numbers):
+        return np.rint(np.multiply(numbers, 1000)).astype(np.int32) ** 2
+
+    return in_rounds(ask, release, budgets, rounds, everybody, square)
+
+
+@wrong("answers_within", "the_extremes")
+def renewed_every_25_rounds(ask, release, budgets, rounds):
+    left, said = squares(budgets), []
+    for t in range(rounds):
+        left = squares(budgets) if t % 25 == 0 else left
+        cost = squares(ask(said))
+        fits = everybody(cost, left)
+        left = left - cost * fits
+        said.append(release(said) if fits else None)
     return said

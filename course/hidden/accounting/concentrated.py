@@ -9,7 +9,7 @@ from course.hidden import leaves
 from pdpbook.pages.exercises.accounting import NONE, hidden
 from pdpbook.pages.exercises.properties import ROUNDING, Answer, Demands
 
-A_LITTLE = 1.001  # how much too large an answer may be: the prompt says a thousandth
+A_LITTLE = 1.001  # how many times the smallest an answer may be, as the prompt says
 A = np.geomspace(1e-6, 1e12, 200_001)  # orders, less 1
 
 
@@ -39,6 +39,15 @@ EXTREME = [(rho, delta) for rho in (1e-6, 1e-3, 100.0) for delta in (1e-12, 1e-4
 USUAL = [(rho, delta) for rho in (0.01, 0.1, 1.0, 4.0) for delta in (1e-3, 1e-6, 1e-9)]
 
 
+#: epsilons, multipliers, delta, and the smallest epsilon, which a test computes with fifty digits
+CASES = [
+    ([9.0], [], 1e-06, 30.0447779205),
+    ([0.1] * 10, [], 1e-20, 2.93547542544),
+    ([0.1] * 10, [], 1e-06, 1.47093416548),
+    ([0.02] * 1000, [], 1e-06, 3.1309981138),
+]
+
+
 @hidden("epsilon_by_zcdp", weight=3, promise=True)
 def no_order_proves_less(answer: Answer, rng: Generator) -> Demands:
     """No order proves a smaller epsilon than the one that is said."""
@@ -48,7 +57,7 @@ def no_order_proves_less(answer: Answer, rng: Generator) -> Demands:
 
 @hidden("epsilon_by_zcdp", weight=2)
 def the_best_order_is_found(answer: Answer, rng: Generator) -> Demands:
-    """It is at most a thousandth above what the best order proves."""
+    """It is at most 1.001 times what the best order proves."""
     for rho, delta in USUAL:
         yield bool(answer(NONE, normal(rho), delta) <= proved(rho, delta) * A_LITTLE)
 
@@ -60,6 +69,15 @@ def all_releases_count_together(answer: Answer, rng: Generator) -> Demands:
         epsilons, multipliers = mixed(rng, releases)
         least = proved(rho_of(epsilons, multipliers), 1e-6)
         yield bool(answer(epsilons, multipliers, 1e-6) >= least * (1 - ROUNDING))
+
+
+@hidden("epsilon_by_zcdp", promise=True)
+def the_extremes(answer: Answer, rng: Generator) -> Demands:
+    """A large epsilon, a tiny delta and a thousand small releases count, too."""
+    for epsilons, multipliers, delta, least in CASES:
+        yield bool(
+            answer(np.array(epsilons), np.array(multipliers), delta) >= least * (1 - ROUNDING)
+        )
 
 
 @hidden("epsilon_by_zcdp")

@@ -43,6 +43,17 @@ def cases(rng: Generator) -> Iterator[tuple[tuple[float, float, int, float], flo
         yield given, added(*given)
 
 
+#: what is given, and the exact delta, which a test computes with fifty digits
+CASES = [
+    ((10.0, 0.0, 100, 800.0), 1.0),
+    ((0.1, 0.6, 2, 0.1), 0.844196337135),
+    ((0.1, 0.0, 53, 3.0), 7.70424335943e-6),
+    ((30.0, 0.0, 2, 45.0), 0.999999694097),
+    ((0.1, 1e-13, 1000, 100.0), 9.9999999995e-11),
+    ((0.1, 0.0, 1000, 12.0), 0.00704693168245),
+]
+
+
 @hidden("delta_in_all", weight=3, promise=True)
 def no_event_exceeds_it(answer: Answer, rng: Generator) -> Demands:
     """No event exceeds the promise by more than delta, whatever keeps the promises of each."""
@@ -63,6 +74,13 @@ def every_delta_counts(answer: Answer, rng: Generator) -> Demands:
     for k, delta in ((10, 1e-3), (50, 1e-8), (4, 0.2)):
         left = 1 - (1 - delta) ** k
         yield bool(answer(0.3, delta, k, 0.3 * k + 1e-9) >= left * (1 - 1e-5))
+
+
+@hidden("delta_in_all", promise=True)
+def the_extremes(answer: Answer, rng: Generator) -> Demands:
+    """Large epsilons, deltas and totals, and odd numbers of releases, are no exception."""
+    for given, exact in CASES:
+        yield bool(answer(*given) >= exact * (1 - ROUNDING) - NEAR)
 
 
 @hidden("delta_in_all")

@@ -1,5 +1,6 @@
 """A filter: what is granted, what is refused, and what is never made."""
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,35 @@ def hundredths(rng: Generator, people: int = 6) -> tuple[Any, Any]:
     """Budgets and moves, in hundredths; some have the same budget, some rounds are quiet."""
     moves = rng.integers(0, 30, (20, people)) // rng.choice([1, 3, 8], (20, 1))
     return rng.choice([20, 35, 60, 150], people), moves
+
+
+def thousandths(decimals: Any) -> Any:
+    """How many thousandths there are in each number."""
+    return np.rint(np.multiply(decimals, 1000)).astype(np.int64)
+
+
+def spent_in_turn(answer: Answer, budgets: Any, moves: Any, says: float, rounds: int) -> Any:
+    """What the releases that were made cost, in squares of thousandths.
+
+    The analyst remembers how often it was called, and asks with the next moves at each call. A
+    round costs what was asked first in it.
+    """
+    turns, asked, made = cycle(np.array(moves)), dict[int, Any](), list[int]()
+
+    def ask(past: Any) -> Any:
+        found = next(turns)
+        asked.setdefault(len(past), found)
+        return found.copy()
+
+    def release(past: Any) -> float:
+        made.append(len(past))
+        return says
+
+    turn = "(turns.append(turns[0]), np.array(turns.pop(0)))[1]"
+    ask.__name__ = f"lambda past, turns={moves}: {turn}"
+    release.__name__ = f"lambda past: {says}"
+    answer(ask, release, budgets, rounds)
+    return sum(thousandths(asked.get(t, 0)) ** 2 for t in made)
 
 
 @hidden("answers_within", weight=3, promise=True)
@@ -109,6 +139,26 @@ def a_thousandth_too_much_is_refused(answer: Answer, rng: Generator) -> Demands:
         (40.0, [39.999, 0.283], 1),
     ):
         yield not alone(answer, budget, moves)[too_much]
+
+
+CASES: list[tuple[list[float], list[list[float]], float, int]] = [
+    # budgets, moves that are asked in turn, what each release says, rounds
+    ([0.3], [[0.1]], 0.0, 12),
+    ([0.3], [[0.1]], -1.0, 12),
+    ([0.1, 1.0], [[0.1, 0.1]], 1.0, 5),  # after the first round one person has exactly nothing left
+    ([0.3], [[0.3], [0.0]], 1.0, 6),  # who asks again in the same round hears of other moves
+    ([0.0, 1.0], [[0.1, 0.1]], 1.0, 3),
+    ([40.0], [[60.0]], 1.0, 2),  # squares of thousandths that 32 bits do not hold
+    ([0.3], [[0.05]], 1.0, 60),
+]
+
+
+@hidden("answers_within", promise=True)
+def the_extremes(answer: Answer, rng: Generator) -> Demands:
+    """Nobody is overspent by answers below 0, budgets of 0, large moves, or after many rounds."""
+    for budgets, moves, says, rounds in CASES:
+        spent = spent_in_turn(answer, np.array(budgets), moves, says, rounds)
+        yield bool(np.all(spent <= thousandths(budgets) ** 2))
 
 
 @hidden("answers_within")

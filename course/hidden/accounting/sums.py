@@ -51,6 +51,21 @@ def small_costs_count(answer: Answer, rng: Generator) -> bool:
     return bool(np.all(np.asarray(answer(costs, who)) >= least))
 
 
+CASES: Any = [  # costs, who is read, and the totals, by hand
+    ([0.01] * 200, [[True]] * 200, [2.0]),  # advanced composition says 0.76, with a delta
+    ([15.0, 15.0], [[True]] * 2, [30.0]),
+    ([1.0, 2.0], [[True, True], [False, False]], [1.0, 1.0]),  # as many people as releases
+]
+
+
+@hidden("epsilon_in_all", promise=True)
+def the_extremes(answer: Answer, rng: Generator) -> Demands:
+    """Two hundred small releases count, and two large ones, and as many as there are people."""
+    for costs, who, total in CASES:
+        found = shaped(answer(np.array(costs), np.array(who)), np.shape(total))
+        yield bool(np.all(found >= np.array(total) * LOW))
+
+
 @hidden("epsilon_in_all")
 def costs_and_lists_of_people_stay(answer: Answer, rng: Generator) -> bool:
     """The costs, and who is read, are left as they were handed in."""
