@@ -28,7 +28,10 @@ LINES, COLUMNS, PRINTED = 25, 75, 80
 ALT = range(60, 401)
 WORDS = range(1200, 4501)
 # decimals in prose that no cell prints, each with its reason: {("foundations/coins", "1.96"): ...}
-TYPED = {("intro", "3.11"): "the version of Python the package needs"}
+TYPED = {
+    ("intro", "3.11"): "the version of Python the package needs",
+    ("exercises/accounting", "1.001"): "how exact an answer has to be",
+}
 
 
 # --- the rules: form -----------------------------------------------------------------------------
