@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -41,6 +42,20 @@ def leave_when_asked() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, leave)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let requests to end wait until what is being ended has ended."""
+    if sys.platform == "win32":
+        yield
+        return
+    requests = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, requests)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end(spared: Children) -> None:

@@ -70,7 +70,11 @@ class Submission:
         self.silent = 0  #: functions that gave no answer
 
     def __enter__(self) -> "Submission":
-        self._start()
+        try:
+            self._start()
+        except BaseException:  # a request to end while cells run: nobody else ends the process then
+            self._end()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -247,7 +251,11 @@ class Submission:
             self._process.start()
 
     def _end(self) -> None:
-        """End the process and all that it has started."""
+        """End the process and all that it has started, whatever asks this one to end meanwhile."""
+        with orphans.undisturbed():
+            self._end_all()
+
+    def _end_all(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return

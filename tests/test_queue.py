@@ -111,13 +111,16 @@ def still_written(place):
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
-def test_no_process_survives_a_command_that_is_stopped(tmp_path, number):
+@pytest.mark.parametrize("when", ["cell", "call"])
+def test_no_process_survives_a_command_that_is_stopped(tmp_path, number, when):
     """A child of a session of its own that outlives even SIGKILL needs the space of `sealed`."""
-    place = tmp_path / "written"
+    place, there = tmp_path / "written", tmp_path / "there"
     stays = STAYS.format(str(place)) if number != signal.SIGKILL else ""
-    busy = f"{DEAF}\nopen({str(place)!r}, 'a').close()\ndef truth_probability(epsilon):\n"
-    busy += f"    while True:\n        open({str(place)!r}, 'a').write('x'); time.sleep(0.01)"
-    notebook(tmp_path / "in" / "ann.ipynb", stays, busy)
+    busy = f"while True:\n    open({str(place)!r}, 'a').write('x')\n    time.sleep(0.01)\n"
+    mark = f"open({str(there)!r}, 'a').close()\n"  # from here on the command waits for this code
+    inside = "".join(f"    {line}\n" for line in (mark + busy).splitlines())
+    last = mark + busy if when == "cell" else f"def truth_probability(epsilon):\n{inside}"
+    notebook(tmp_path / "in" / "ann.ipynb", stays, f"{DEAF}\n{last}", ONE_SIDED)
     assert main(["create", str(tmp_path / "c")]) == 0
     words = [sys.executable, "-m", "course", "grade", tmp_path / "c", "foundations-1"]
     process = subprocess.Popen(
@@ -128,7 +131,7 @@ def test_no_process_survives_a_command_that_is_stopped(tmp_path, number):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     limit = time.monotonic() + 120
-    while not (place.exists() and place.stat().st_size) and time.monotonic() < limit:
+    while not (there.exists() and place.exists()) and time.monotonic() < limit:
         time.sleep(0.05)
     process.send_signal(number)
     assert process.wait(60)  # it was stopped, and did not come to its end

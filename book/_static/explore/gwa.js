@@ -161,8 +161,10 @@ explore.gwa = (() => {
     const least = Math.min(...own(data, last).map(({ x }) => x)); // hours of a short evening
     const guesses = data.guesses.map(([value, name]) => [value ?? asked.h, name]);
     const fewest = Math.min(...members(data).map((l) => counts(data, l, 0))); // below it only all scale
-    const levels = [...new Set([...ratios(fewest, most, 300), ...guesses.map(([value]) => value)]
-      .map((v) => Number(v.toPrecision(4))))].sort((one, other) => one - other);
+    const named = guesses.map(([value]) => Number(value.toPrecision(4)));
+    const others = ratios(fewest, most, 300).filter((v) => !named.some((one) => short(one) === short(v)));
+    const levels = [...new Set([...others.map((v) => Number(v.toPrecision(4))), ...named])]
+      .sort((one, other) => one - other);
     const level = slider({ label: "Level h", values: () => levels, start: most, text: (v) => `h = ${short(v)}` });
     const set = (v) => {
       const gaps = levels.map((one) => Math.abs(Math.log(one / Math.max(v, levels[0]))));
