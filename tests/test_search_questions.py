@@ -17,6 +17,8 @@ PAGE = """# A page
 
 The club adds *noise*. It publishes the sum.
 
+Nobody else is asked.
+
 ## Whose is it?
 
 :::{prf:theorem} A theorem
@@ -25,7 +27,7 @@ No budget is exceeded.
 :::
 
 Why this is true: the rate is $\\eta$, as
-in [a chapter](x.ipynb). See Fig. 1 of it.
+in [a chapter](x.ipynb). See Fig. 1 of it. The half is $\\frac{a}{b}$.
 """
 
 
@@ -74,6 +76,8 @@ def test_a_sentence_is_taken_whole_and_without_emphasis(anchor, piece, said):
         ("whose-was-it", "the rate", "there is no section whose-was-it"),
         ("whose-is-it", "the noise is", "0 sentences of whose-is-it say 'the noise is'"),
         ("top", "s", "2 sentences of top say 's'"),
+        ("top", "Nobody else", "0 sentences of top say 'Nobody else'"),  # the search has it not
+        ("whose-is-it", "The half", "the search cannot show a formula of: The half"),
     ],
 )
 def test_a_question_that_leads_nowhere_is_refused(anchor, piece, why):

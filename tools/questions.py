@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import yaml
 from docutils.nodes import make_id
-from pdp_search import signs
+from pdp_search import HOLE, signs
 from reading import ROOT, Page, Refused, listed
 
 FILE = ROOT / "book" / "questions.yml"
@@ -62,11 +62,15 @@ def source(name: str) -> str:
 
 
 def sections(text: str) -> dict[str, str]:
-    """The text under each heading and in each box, by its place in the address."""
+    """The text under each heading and in each box, by its place in the address.
+
+    Of the top of a page it is the first paragraph, as the search has no more of it.
+    """
     _, *parts = HEADING.split(text)
     found = {make_id(title): said for title, said in zip(parts[::2], parts[1::2], strict=True)}
     boxes = {label: said for _, label, said in BOX.findall(text)}
-    return {**found, **boxes, "top": parts[1]}
+    first, *_ = re.split(r"\n\s*\n", parts[1].strip())
+    return {**found, **boxes, "top": first}
 
 
 def sentence(text: str, anchor: str, piece: str, where: str) -> str:
@@ -75,14 +79,16 @@ def sentence(text: str, anchor: str, piece: str, where: str) -> str:
     if anchor not in found:
         raise Refused(f"{where}: there is no section {anchor}")
     paragraphs = re.split(r"\n\s*\n|\n(?=[-*] )", LINK.sub(r"\1", found[anchor]))
-    said = [
-        one
+    shown = {
+        one: FORMULA.sub(lambda formula: signs(formula[1]), one)
         for paragraph in paragraphs
         for one in END.sub(r"\1\n", bare(" ".join(paragraph.split()))).split("\n")
-        if piece in FORMULA.sub(lambda formula: signs(formula[1]), one)
-    ]
+    }
+    said = [one for one, text in shown.items() if piece in text]
     if len(said) != 1:
         raise Refused(f"{where}: {len(said)} sentences of {anchor} say {piece!r}")
+    if HOLE in shown[said[0]]:
+        raise Refused(f"{where}: the search cannot show a formula of: {said[0]}")
     whole = said[0].removeprefix("- ").partition(WHY)
     told = whole[2] or whole[0]
     if not told.endswith((".", "!", "?")):

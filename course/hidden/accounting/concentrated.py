@@ -40,7 +40,7 @@ USUAL = [(rho, delta) for rho in (0.01, 0.1, 1.0, 4.0) for delta in (1e-3, 1e-6,
 
 
 #: epsilons, multipliers, delta, and the smallest epsilon, which a test computes with fifty digits
-CASES = [
+CASES: list[tuple[list[float], list[float], float, float]] = [
     ([9.0], [], 1e-06, 30.0447779205),
     ([0.1] * 10, [], 1e-20, 2.93547542544),
     ([0.1] * 10, [], 1e-06, 1.47093416548),
