@@ -68,12 +68,7 @@ explore.gwa = (() => {
       set(counts(data, last, Math.min(Math.max(water, 0), most)));
     });
     // Made once: a finger that drags must not lose what it touched.
-    const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
-    const line = svg("path", { stroke: BLUE, "stroke-width": 2.5 });
-    const knob = svg("g", {}, svg("circle", { r: 11, fill: BLUE }),
-      svg("path", { d: "M-4,-2.5l4,-4l4,4M-4,2.5l4,4l4,-4", fill: "none", stroke: "var(--fig-on, #fff)",
-        "stroke-width": 1.6 }));
-    const grip = svg("g", { class: "explore-grip" }, area, line, knob);
+    const { grip, area, line, knob } = explore.leveler(BLUE, 18);
     stage.append(drawing, grip);
     return {
       stage,

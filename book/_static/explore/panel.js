@@ -494,6 +494,16 @@ window.explore ??= (() => { // a page with several figures names this file once 
     return drawn;
   }
 
+  // A line with a knob that is dragged up and down, and what a finger may touch around it.
+  function leveler(color, reach) {
+    const area = svg("rect", { y: -reach, height: 2 * reach, fill: "transparent" });
+    const line = svg("path", { stroke: color, "stroke-width": 2.5 });
+    const knob = svg("g", {}, svg("circle", { r: 11, fill: color }),
+      svg("path", { d: "M-4,-2.5l4,-4l4,4M-4,2.5l4,4l4,-4", fill: "none", stroke: "var(--fig-on, #fff)",
+        "stroke-width": 1.6 }));
+    return { grip: svg("g", { class: "explore-grip" }, area, line, knob), area, line, knob };
+  }
+
   const word = (text, x, y, anchor = "middle", more = {}) => svg("text", { x, y, "text-anchor": anchor, ...more }, text);
   const named = (text, x, y, color, anchor) =>
     word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
@@ -561,7 +571,8 @@ window.explore ??= (() => { // a page with several figures names this file once 
   }
 
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, literal, mount, named, plane,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, leveler, literal,
+    mount, named, plane,
     press, rate, ratios, short, slider, steps, svg, toggle, towers, word,
   };
 })();
