@@ -75,8 +75,8 @@ print(35_000 * np.sqrt(np.mean((y - theta @ X.T) ** 2)))  # dollars`;
           charts: [people, miss],
           text: `${who}. A regression misses a bill by ${dollars(now.miss)} dollars.` +
             (open ? "" : ` The same bill for everybody would miss by ${dollars(data.mean)}.`),
-          verdict: ask.verdict(data.guesses.length - 1, `with a budget of one's own for each it is ${
-            dollars(data.rules[own].miss)} dollars, and no common budget comes below ${dollars(least)}`),
+          verdict: ask.verdict(data.guesses.length - 1, `with each person's own budget it is ${
+            dollars(data.rules[own].miss)} dollars, and with the best common one of the slider ${dollars(least)}`),
           met: k < own && now.miss === least,
           table: {
             caption: "Miss of a released regression (root mean square), by the rule",
