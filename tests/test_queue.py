@@ -131,11 +131,11 @@ def test_no_process_survives_a_command_that_is_stopped(tmp_path, number, when):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     limit = time.monotonic() + 120
-    while not (there.exists() and place.exists()) and time.monotonic() < limit:
+    while not (there.exists() and place.exists() and place.stat().st_size):
+        assert time.monotonic() < limit
         time.sleep(0.05)
     process.send_signal(number)
     assert process.wait(60)  # it was stopped, and did not come to its end
-    assert place.stat().st_size
     limit = time.monotonic() + 30 * (number == signal.SIGKILL)  # the kernel ends one after another
     while (left := still_written(place)) and time.monotonic() < limit:
         pass
