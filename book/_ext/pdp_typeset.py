@@ -44,8 +44,11 @@ NEEDS = re.compile(
     r"<script>window\.MathJax = [^<]*</script>\s*"
     r'|<script [^>]*src="[^"]*/mathjax/[^"]*"></script>\s*'
     r'|<link [^>]*href="[^"]*_static/formulas\.css[^>]*>\s*'
+    r"|<script>document\.fonts\.load[^<]*</script>\s*"
 )
 SHEET = "_static/formulas.css"
+# Lines get their height from this font. A browser that painted them before it would move them.
+FIRST_FONT = '<script>document.fonts.load("1em MJXZERO")</script>\n'
 WOFF = "output/chtml/fonts/woff-v2"  # in MathJax
 # A formula is as large as the letters around it: an x of its fonts has this height, in em.
 SCALE = 'mjx-container[jax="CHTML"] {font-size: calc(1ex / 0.442)}'
@@ -203,7 +206,7 @@ def provide(name: str, text: str, version: str) -> str:
     up, text = "../" * name.count("/"), NEEDS.sub("", text)
     if not ("data-tex" in text or "data-preview" in text or FORMULA.search(text)):
         return text
-    link = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'
+    link = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n{FIRST_FONT}'
     return text.replace("</head>", f"{link if version else BROWSER % up}</head>", 1)
 
 

@@ -61,3 +61,19 @@ def test_a_sign_that_the_style_sheet_lost_is_noticed(browser, address):
         found = tab.evaluate(NOT_AS_WRITTEN)
         assert found
         assert all("=" in text.partition(" is drawn of ")[2] for text in found)
+
+
+def test_the_menu_does_not_wait_for_the_logo(browser, address):
+    """What is below a picture of no size moves when it comes, and with it counts as a large move."""
+    logo, held = ".sidebar-primary-item img.only-light", []
+    with browser.new_context(viewport=DESKTOP) as context:
+        tab = context.new_page()
+        tab.route("**/logo.svg", lambda route: held.append(route))
+        tab.goto(address + "book/foundations/coins.html", wait_until="domcontentloaded")
+        before = tab.locator(logo).bounding_box()
+        assert held
+        for route in held:
+            route.continue_()
+        tab.wait_for_function("image => document.querySelector(image).naturalWidth", arg=logo)
+        assert tab.locator(logo).bounding_box() == pytest.approx(before, abs=1)
+        assert before["height"] > 20
