@@ -64,7 +64,7 @@ def test_a_sign_that_the_style_sheet_lost_is_noticed(browser, address):
 
 
 def test_the_menu_does_not_wait_for_the_logo(browser, address):
-    """What is below a picture of no size moves when it comes, and with it counts as a large move."""
+    """What is below a picture without a size moves when the picture comes."""
     logo, held = ".sidebar-primary-item img.only-light", []
     with browser.new_context(viewport=DESKTOP) as context:
         tab = context.new_page()
