@@ -62,6 +62,14 @@ def test_which_one_refuses_a_name_that_is_gone(monkeypatch):
         pages.choice()
 
 
+def test_a_line_without_a_penalty_says_what_is_there_instead(monkeypatch):
+    (mean,) = [line for line in pages.penalties().splitlines() if "`PersonalizedMean <" in line]
+    assert mean.endswith("| nothing: a mean has none |")
+    monkeypatch.delitem(pages.WITHOUT_PENALTY, "AdaSSP")
+    with pytest.raises(pages.Refused, match=r"which one needs a penalty: AdaSSP$"):
+        pages.penalties()
+
+
 def above(page):
     """The chapter under which the table of contents has this page."""
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))

@@ -71,6 +71,7 @@ from records import benchmarks
 from shipped import licenses
 
 from course.guide import instructors, write_last_cells
+from pdpbook.linear import MeanRegressor
 
 __all__ = [
     "CHECKED",
@@ -310,7 +311,8 @@ def choice() -> str:
     return table(["you have, or want", "take", "read"], lines)
 
 
-#: an estimator without a penalty -> what keeps its coefficients in check, or takes the place
+#: an estimator without a penalty -> what keeps its coefficients in check, or takes the place;
+#: means that are not here have nothing
 WITHOUT_PENALTY = {
     "AdaSSP": "the release itself: a share of the noise budget pays for the smallest eigenvalue, "
     "and the penalty is what it lacks against the noise; `failure` says how often that may be "
@@ -323,7 +325,6 @@ WITHOUT_PENALTY = {
     "TwoStageGWARegression": "the same; a `share` of the budget pays for a first, rough line",
     "SampleLimitedRegression": "nothing: least squares on public rows",
     "PACRegression": "`alpha`, a penalty that may be chosen by looking, since the pool is public",
-    "PersonalizedMean": "nothing: a mean has none",
     "WeightedMean": "`sigma2`, a public guess of the variance of the labels",
     "SampleLimitedMean": "`max_rows`, or `sigma2` for the best one",
 }
@@ -332,6 +333,7 @@ WITHOUT_PENALTY = {
 def penalties() -> str:
     """Which estimators need no penalty, and what is there instead; refuses a list that is old."""
     homes, have, lack = {}, [], []
+    instead_of_penalty = dict(WITHOUT_PENALTY)
     for name in modules():
         module = importlib.import_module(name)
         for public in exported(module):
@@ -343,14 +345,16 @@ def penalties() -> str:
             if "epsilon" not in settings and "success_rate" not in settings:
                 continue  # what `load` reads, which is fitted already
             (have if "lam" in settings else lack).append(public)
-    if set(lack) != set(WITHOUT_PENALTY):
-        wrong = sorted(set(lack) ^ set(WITHOUT_PENALTY))
+            if "lam" not in settings and issubclass(thing, MeanRegressor):
+                instead_of_penalty.setdefault(public, "nothing: a mean has none")
+    if set(lack) != set(instead_of_penalty):
+        wrong = sorted(set(lack) ^ set(instead_of_penalty))
         raise Refused(f"which one needs a penalty: {', '.join(wrong)}")
 
     def linked(public: str) -> str:
         return f"{{py:obj}}`{public} <{homes[public]}.{public}>`"
 
-    rows = [[linked(public), instead] for public, instead in WITHOUT_PENALTY.items()]
+    rows = [[linked(public), instead] for public, instead in instead_of_penalty.items()]
     return (
         f"{', '.join(map(linked, sorted(have)))} have a penalty, `lam`. It is part of the promise: "
         "take it from {py:obj}`plan <pdpbook.plan.plan>`, never from the private table. With "
