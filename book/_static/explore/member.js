@@ -63,7 +63,7 @@ explore.member = (() => {
   }
 
   function view(data) {
-    const { INK, chart, choice, guess, html, slider } = explore, games = new Map();
+    const { PUBLISHED, WITH, WITHOUT, chart, choice, guess, html, slider } = explore, games = new Map();
     const ask = guess({ label: "Right about Ana:", options: data.guesses });
     const who = choice({ label: "Guess about", options: data.names });
     const noise = slider({ label: "Size of the noise", values: () => data.levels, start: data.noise,
@@ -117,7 +117,7 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
           y: { low: 0, high: 1.35, ticks: [], name: "how likely" },
           label: `How likely each published total is without ${name}, dashed, and with ${name}. The sentence has the numbers.` });
         if (given >= 0) {
-          const sets = [[without, { color: INK.soft, dash: "5 4", fill: INK.soft }, -0.27], [within, { color: INK.warm, fill: INK.warm }, 0.27]];
+          const sets = [[without, { color: WITHOUT, dash: "5 4", fill: WITHOUT }, -0.27], [within, { color: WITH, fill: WITH }, 0.27]];
           if (level) {
             const grid = Array.from({ length: 397 }, (_, k) => low + (high - low) * k / 396);
             const curves = sets.map(([at]) => grid.map((x) => likely(at, x, level))), top = Math.max(...curves.flat());
@@ -126,11 +126,11 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
             for (const [at, key, move] of sets)
               for (const x of new Set(at)) axis.bar(x + move, 0.22, 8 * likely(at, x, 0), key);
           }
-          axis.name(`without ${name}`, low + 2, 1.2, { color: INK.soft });
-          axis.name(`with ${name}`, high - 2, 1.2, { color: INK.warm }, "end");
-          axis.mark(now.result, 0.04, { shape: "triangle", color: INK.blue });
+          axis.name(`without ${name}`, low + 2, 1.2, { color: WITHOUT });
+          axis.name(`with ${name}`, high - 2, 1.2, { color: WITH }, "end");
+          axis.mark(now.result, 0.04, { shape: "triangle", color: PUBLISHED });
         } else { // what can be published at all
-          for (const x of new Set([...without, ...within])) axis.bar(x, 0.22, 0.9, { color: INK.soft, fill: INK.soft });
+          for (const x of new Set([...without, ...within])) axis.bar(x, 0.22, 0.9, { color: PUBLISHED, fill: PUBLISHED });
         }
         const percent = (x) => (100 * x).toFixed(1), noisy = level ? `with noise of standard deviation ${level}` : "exactly";
         const best = `Nobody who knows the board only is right in more than ${percent(rate.board)} percent of rounds in the long run` +
