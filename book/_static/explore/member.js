@@ -77,7 +77,7 @@ explore.member = (() => {
     const number = (x) => (game.noise ? x.toFixed(1).replace("-", "−") : String(x));
     const listed = (group) => {
       const names = data.names.filter((_, k) => group[k]);
-      return names.length ? `the group was ${names.join(", ")}` : "nobody was drawn";
+      return names.length ? `the group was ${names.join(", ")}` : "nobody was in it";
     };
     const answer = (said) => press(said ? "In it" : "Not in it", () => {
       const { group } = game.now, inside = Boolean(group[game.who]);
@@ -93,7 +93,7 @@ explore.member = (() => {
     });
     const buttons = [answer(true), answer(false)];
     const play = html("fieldset", { class: "explore-control explore-press explore-guess" },
-      html("legend", {}, "Was the member in it?"), ...buttons, again, thousand);
+      html("legend", {}, "Was the member in the group?"), ...buttons, again, thousand);
     return {
       title: "Was the member in the group? Guess twenty times",
       extreme: { who: "Zoe", noise: "32" },
@@ -140,7 +140,7 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
           text: given < 0 ? "The total is published exactly. In the long run, in which share of rounds is the best guesser right about Ana?"
             : game.told + (over ? `You were right in ${right} of 20. ${best}` +
               (right / ROUNDS > rate.board ? " Your score above the best possible rate is luck: it is a rate for the long run." : "")
-              : `Round ${past.length + 1}: the total, published ${noisy}, is ${number(now.result)}. Was ${name} in it? ` +
+              : `Round ${past.length + 1}: the total, published ${noisy}, is ${number(now.result)}. Was ${name} in the group? ` +
                 (past.length ? `${right} of ${past.length} right so far. ` : "") + (past.length || game.told ? best : "")),
           verdict: ask.verdict(data.right, data.answer),
           table: {
