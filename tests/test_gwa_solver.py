@@ -598,7 +598,7 @@ def test_parts_that_do_not_fit_are_refused(change, message):
     proof = {"multipliers": found.multipliers, "parts": change(found.parts)}
     with pytest.raises(ValueError, match=message):
         certify(found.C, X, users, **proof, **setting)
-    with pytest.raises(ValueError, match="parts must be None without sensitivity='exact'"):
+    with pytest.raises(ValueError, match="parts must be None unless sensitivity='exact'"):
         certify(found.C, X, users, **proof, **SETTING)
 
 

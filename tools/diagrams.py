@@ -17,7 +17,8 @@ Rules: a title and a description; a viewBox from 0 0, no size; letters that are 
 phone; colors of `figures` only, each as var(--fig-..., #...); classes of a prefix of its own,
 since the style holds in all of the page; classes that end in -with, -without and -published in the
 colors of these roles, what is without dashed, and such words in no other color; nothing from
-elsewhere; no words outside of the picture or on each other. One with links to pages (`tools/chapter_map.py`) is a group, not an image.
+elsewhere; no words outside of the picture or on each other. One with links to pages
+(`tools/chapter_map.py`) is a group, not an image.
 """
 
 import hashlib
