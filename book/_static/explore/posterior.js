@@ -50,7 +50,7 @@ explore.posterior = (() => {
     }) };
   }
 
-  const { BLUE, WITH, WITHOUT } = explore;
+  const { PUBLISHED, WITH, WITHOUT } = explore;
   const LOW = -0.3, HIGH = 1.1, RIGHT = 1.4; // of y, and the end of the axis of x
 
   const { named, word } = explore;
@@ -112,11 +112,11 @@ explore.posterior = (() => {
     data.names.forEach((n, k) => {
       const y = top + k * step;
       stage.append(word(n, left - 8, y + 13, "end", k === who ? { "font-weight": 700 } : {}),
-        svg("rect", { x: left, y, width: at(losses[k]) - left, height: 17, fill: BLUE,
+        svg("rect", { x: left, y, width: at(losses[k]) - left, height: 17, fill: "currentColor",
           "fill-opacity": open ? 0.35 : 0.7 }),
         word(short(losses[k]) + (losses[k] > END ? " →" : ""), at(losses[k]) + 6, y + 13, "start"));
       if (open)
-        stage.append(svg("rect", { x: left, y, width: at(alone[k]) - left, height: 17, fill: BLUE }));
+        stage.append(svg("rect", { x: left, y, width: at(alone[k]) - left, height: 17, fill: "currentColor" }));
     });
     stage.append(svg("path", { d: `M${left},${top - 4}V${top + 5 * step}H${left + wide}`, class: "explore-axis" }));
     for (const v of [0, 5, 10, 15, 20]) stage.append(word(String(v), at(v), top + 5 * step + 16));
@@ -154,7 +154,7 @@ explore.posterior = (() => {
     axes.name("no ceiling", 0, HIGH_LOSS - 1.6, { color: WITHOUT }, "middle");
     const away = signed > 0 ? [-END + 0.2, "start"] : [END - 0.2, "end"]; // from the bells
     axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, away[0], -2, { color: WITH }, away[1]);
-    axes.mark(v, at(v), { shape: "circle", color: "currentColor" });
+    axes.mark(v, at(v), { shape: "circle", color: PUBLISHED });
     return axes;
   }
 
