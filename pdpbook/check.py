@@ -70,7 +70,7 @@ def scale(value: Any, name: str, *, zero: bool = False) -> float:
     clean = single(rule(value, name), name)
     if not (LEAST <= clean <= MOST or (zero and clean == 0)):
         raise ValueError(
-            f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got "
+            f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise cannot be computed; got "
             f"{shown(clean)}"
         )
     return clean
@@ -117,7 +117,7 @@ def rate(value: Any) -> float:
     low, high = RATES
     if not low <= clean <= high:
         raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {shown(clean)}, "
+            f"eta must lie in [{low:g}, {high:g}], or the noise overflows; got {shown(clean)}, "
             "which follows from epsilon, lam and the domain"
         )
     return clean

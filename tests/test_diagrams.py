@@ -26,10 +26,12 @@ GOOD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 330 100" role="im
  aria-labelledby="a-t a-d" fill="currentColor">
 <title id="a-t">One box, and its name</title>
 <desc id="a-d">A blue box stands on the left. To its right is a word, in the color of text.</desc>
-<style>.a-box{fill:var(--fig-blue,#0072b2)} .a-line{fill:none;stroke:currentColor}</style>
+<style>.a-box{fill:var(--fig-blue,#0072b2)} .a-line{fill:none;stroke:currentColor}
+.a-without{stroke:var(--fig-soft,#6b737d);stroke-dasharray:5 4}</style>
 <rect class="a-box" x="5" y="5" width="40" height="40"/><path class="a-line" d="M5,50h40"/>
 <g font-size="14"><text x="60" y="30">box</text></g>
 <text x="60" y="70" font-size="14">line</text>
+<path class="a-without" d="M60,80h40"/>
 </svg>
 """
 PLANTED = {
@@ -47,6 +49,9 @@ PLANTED = {
     "bare color": ("var(--fig-blue,#0072b2)", "#0072b2", "not a color of figures"),
     "color on an element": ('x="5" y', 'fill="red" x="5" y', "not a color of figures"),
     "unknown class": ('class="a-line"', 'class="b-line"', "class b-line is not in the style"),
+    "other color of a role": ("soft,#6b737d", "blue,#0072b2", "not in the color of without"),
+    "role as a line": (";stroke-dasharray:5 4", "", "class a-without is not dashed"),
+    "other color of words": ('14">line', '14" class="a-box">with Zoe', "color of with"),
     "leaking style": (".a-box{", "text{", "more than classes of its own"),
     "two prefixes": (".a-line{", ".b-line{", "more than one prefix"),
     "inline style": ('x="5" y', 'style="x:1" x="5" y', "attribute style"),

@@ -1,5 +1,6 @@
 """The plot style: set by one call, legible on both page colors."""
 
+import ast
 import io
 import itertools
 import json
@@ -264,3 +265,102 @@ def test_an_explorable_keeps_seven_digits_of_all_its_floats():
 def test_what_no_explorable_can_hold_is_refused(change, error, message):
     with pytest.raises(error, match=message):
         figures.Explorable(**{"script": "limit", "figure": "fig-a-b", "data": {}} | change)
+
+
+# --- with somebody, without, published ------------------------------------------------------------
+
+PERSON = r"(?:you|Ana|Ben|Chi|Dora|Zoe|the far person)\b"
+NAMED = re.compile(rf"(?:fit )?(?:(with)|(without))\s{PERSON}")
+FIGURES = sorted((ROOT / "book").rglob("*.ipynb"))
+
+
+def named_colors(source):
+    """Words that name a role, the role, and the colors beside them in a call or a tuple."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            beside = node.args + [one.value for one in node.keywords if one.arg == "color"]
+        elif isinstance(node, ast.Tuple):
+            beside = node.elts
+        else:
+            continue
+        words = [one.value for one in beside if isinstance(one, ast.Constant)]
+        roles = [match for one in words if isinstance(one, str) and (match := NAMED.match(one))]
+        colors = [ast.unparse(one) for one in beside if isinstance(one, ast.Attribute)]
+        if roles:
+            yield roles[0][0], "WITH" if roles[0][1] else "WITHOUT", colors
+
+
+def strangers(source):
+    return [
+        f"{words!r}: {colors}"
+        for words, role, colors in named_colors(source)
+        if colors != [f"figures.{role}"]
+    ]
+
+
+def plots():
+    for path in FIGURES:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code" and "plt.show()" in source:
+                yield path.relative_to(ROOT), source
+
+
+def test_roles_have_colors_of_their_own():
+    assert len({figures.WITH, figures.WITHOUT, figures.PUBLISHED}) == 3
+    panel = (ROOT / "book/_static/explore/panel.js").read_text(encoding="utf-8")
+    for role in ("WITH", "WITHOUT", "PUBLISHED"):
+        name = re.search(rf"\b{role} = (\w+)", panel)[1]
+        variable = re.search(rf'\b{name} = "(var\([\w-]+\))"', panel)[1]
+        assert variable == figures.THEME[getattr(figures, role)]
+
+
+def test_plots_name_roles_in_their_colors():
+    found = {str(path): faults for path, source in plots() if (faults := strangers(source))}
+    assert found == {}
+    assert sum(len(list(named_colors(source))) for _, source in plots()) >= 8
+
+
+@pytest.mark.parametrize(
+    ("line", "ok"),
+    [
+        ('figures.label(ax, 1, 2, "without Dora", figures.WITHOUT)', True),
+        ('figures.label(ax, 1, 2, "without Dora", figures.BLUE)', False),
+        ('ax.text(1, 2, "with you", color=figures.WITHOUT)', False),
+        ('rows = [(1, "with Zoe", figures.WITH)]', True),
+        ('rows = [(1, "with\\nZoe", figures.VERMILION)]', False),
+        ('figures.label(ax, 1, 2, "with a delta", figures.BLUE)', True),
+    ],
+)
+def test_a_role_in_another_color_is_noticed(line, ok):
+    assert (strangers(line) == []) is ok
+
+
+def test_plots_take_colors_by_name():
+    raw = re.compile(r"[\"'](#[0-9a-fA-F]{3,6}|C\d|tab:\w+)[\"']")
+    assert [str(path) for path, source in plots() if raw.search(source)] == []
+    assert raw.search('color="#0072b2"')
+    assert raw.search("color='C0'")
+
+
+SAID = re.compile(
+    r"(?:name|named|word)\((?:cut \? )?[`\"](?:fit )?(with|without)[ :](?:you|\$\{|apart)"
+)
+COLOR = re.compile(r"\b(?:WITHOUT|WITH|PUBLISHED|BLUE|WARM|VERMILION|GREEN|GRAY|INK\.\w+)\b")
+
+
+def script_strangers(text):
+    """Lines of a figure that moves in which a role is named in another color, and how many are."""
+    lines = [(match, line) for line in text.splitlines() for match in SAID.finditer(line)]
+    wrong = [
+        line for match, line in lines if COLOR.search(line, match.end())[0] != match[1].upper()
+    ]
+    return wrong, len(lines)
+
+
+def test_figures_that_move_name_roles_in_their_colors():
+    texts = [file.read_text("utf-8") for file in (ROOT / "book/_static/explore").glob("*.js")]
+    assert [wrong for text in texts if (wrong := script_strangers(text)[0])] == []
+    assert sum(script_strangers(text)[1] for text in texts) >= 8
+    assert script_strangers('axis.name("without you", -0.1, 38, { color: BLUE });')[0]
+    assert script_strangers("named(`with ${name}`, left, to(0), WITHOUT)")[0]

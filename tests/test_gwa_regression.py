@@ -123,7 +123,7 @@ def test_the_noise_is_that_of_the_matrix():
 
 def test_the_solver_asked_for_is_the_one_that_runs():
     X, y, users = people()
-    with pytest.raises(ValueError, match=r"solver must not be 'interior' with norm='l2'"):
+    with pytest.raises(ValueError, match=r"solver must be 'auto' or 'cvxpy' with norm='l2'"):
         GWARegression(**SETTINGS, delta=1e-5, solver="interior").fit(X, y, users=users)
 
 

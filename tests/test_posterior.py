@@ -601,5 +601,5 @@ def test_bad_values_are_refused(people):
         PosteriorLaw([0.0], [[0.0]])
     law = AdaptiveLaw(np.eye(1), [0.0], AdaptivePlan(1.0, 1e-6, 1, 10))
     other = AdaptiveLaw(np.eye(1), [0.0], AdaptivePlan(2.0, 1e-6, 1, 10))
-    with pytest.raises(ValueError, match="without and joined must share"):
+    with pytest.raises(ValueError, match="without and joined must be laws of one plan"):
         adaptive_profile(1.0, law, other, [1.0], 0.0)

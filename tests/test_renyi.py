@@ -326,7 +326,7 @@ def test_budgets_of_people_at_one_order():
         assert_array_equal(budget.epsilon[k], one.epsilon)
     with pytest.raises(ValueError, match=r"^order must be one of orders; got 7"):
         renyi_budget(promise, 7)
-    with pytest.raises(ValueError, match=r"^order must be larger, or epsilon, .*; got 4"):
+    with pytest.raises(ValueError, match=r"^order must be larger, or else epsilon: .*; got 4"):
         renyi_budget(promise, 4)
     with pytest.raises(TypeError, match=r"^promise must be an ApproximateDP"):
         renyi_budget(PureDP(1.0, **ZERO), 4)

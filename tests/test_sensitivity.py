@@ -639,6 +639,6 @@ def test_weights_are_shares():
 def test_overflow_is_an_error_and_not_silence(call):
     with pytest.raises(
         ValueError,
-        match=r"^lam must lie in \[1e-100, 1e\+100\], or the noise is no number; got",
+        match=r"^lam must lie in \[1e-100, 1e\+100\], or the noise cannot be computed; got",
     ):
         call()

@@ -15,8 +15,10 @@ committed, so that only who draws needs Chromium; its title is the checksum of i
 
 Rules: a title and a description; a viewBox from 0 0, no size; letters that are 11.5 px high on a
 phone; colors of `figures` only, each as var(--fig-..., #...); classes of a prefix of its own,
-since the style holds in all of the page; nothing from elsewhere; no words outside of the
-picture or on each other. One with links to pages (`tools/chapter_map.py`) is a group, not an image.
+since the style holds in all of the page; classes that end in -with, -without and -published in the
+colors of these roles, what is without dashed, and such words in no other color; nothing from
+elsewhere; no words outside of the picture or on each other. One with links to pages
+(`tools/chapter_map.py`) is a group, not an image.
 """
 
 import hashlib
@@ -31,7 +33,7 @@ from checkout import ROOT, come_first
 from playwright.sync_api import sync_playwright
 
 come_first()
-from pdpbook.pages.figures import INK, PAPER, THEME  # noqa: E402
+from pdpbook.pages.figures import INK, PAPER, PUBLISHED, THEME, WITH, WITHOUT  # noqa: E402
 
 FOLDER = ROOT / "book" / "_static" / "diagrams"
 PHONE, LEAST = 334, 11.5  # pixels: a figure on a screen of 390, and its letters
@@ -45,6 +47,8 @@ COLORS = {"none", "currentColor", ON_COLOR} | {
     for color, name in THEME.items()
     if color != INK
 }
+ROLES = {"with": WITH, "without": WITHOUT, "published": PUBLISHED}  # last part of a class
+NAMED = re.compile(r"(?:\w+ )?(with|without) (?:you|Ana|Ben|Chi|Dora|Zoe)\b|(?:the )?(published)\b")
 PAINT = {"fill", "stroke", "color", "stop-color"}
 OWN = re.compile(r"\.[\w-]+(:hover|:focus)?([ ~>]+(\.[\w-]+|text))?")  # selectors
 FOREIGN = re.compile(r"https?:|@import|url\((?!#)|data:")
@@ -100,6 +104,7 @@ def faults(svg: str) -> Iterator[str]:
             yield from _paint(name, value)
             if name.startswith("font"):
                 yield f"{name} belongs to the element, not to the style"
+    yield from _roles(root, rules)
     parents = {child: parent for parent in root.iter() for child in parent}
     for node in root.iter():
         tag = node.tag.removeprefix(NAMESPACE)
@@ -136,6 +141,31 @@ def _frame(root: ElementTree.Element) -> Iterator[str]:
             yield f"no <{name}> of {least} letters"
         elif node.get("id", "-") not in root.get("aria-labelledby", "").split():
             yield f"aria-labelledby does not name the <{name}>"
+
+
+def _roles(root: ElementTree.Element, rules: list[tuple[str, str]]) -> Iterator[str]:
+    """With somebody, without, published: each in its color, and the one without is dashed."""
+    painted = {}
+    for selectors, body in rules:
+        paint = dict(re.findall(r"([\w-]+)\s*:\s*([^;]+)", body))
+        colors = {name for color, name in THEME.items() if color in body}
+        for name in re.findall(r"\.([\w-]+)", selectors):
+            painted[name] = colors
+            role = name.split("-")[-1]
+            if role not in ROLES:
+                continue
+            if colors != {THEME[ROLES[role]]}:
+                yield f"class {name} is not in the color of {role}"
+            if role == "without" and "stroke" in paint and "stroke-dasharray" not in paint:
+                yield f"class {name} is not dashed"
+    for node in root.iter(f"{NAMESPACE}text"):
+        match = NAMED.match(node.text or "")
+        if not match:
+            continue
+        role = match[1] or match[2]
+        colors = set().union(*(painted.get(name, ()) for name in node.get("class", "").split()))
+        if colors - {THEME[ROLES[role]]}:
+            yield f'"{node.text}" is not in the color of {role}'
 
 
 def _paint(name: str, value: str) -> Iterator[str]:

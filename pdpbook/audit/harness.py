@@ -343,7 +343,8 @@ def _law(mechanism: Any, X: Floats, y: Any, fit_arguments: dict[str, Any]) -> An
     """Return the law of the release that a mechanism states, or raise if it states none."""
     if not hasattr(mechanism, "output_law"):
         raise TypeError(
-            f"mechanism must have output_law; {type(mechanism).__name__} has none: method='fits'"
+            f"mechanism must have output_law; {type(mechanism).__name__} has none. "
+            "Pass method='fits'"
         )
     return clone(mechanism).output_law(X, y, **fit_arguments)
 
@@ -384,8 +385,9 @@ def _by_deltas(
     bound_of_certain_event = delta_lower_bound(np.ones(draws), alarm / (2 * len(places)))
     if how == "draws" and bound_of_certain_event <= promised.min():
         raise ValueError(
-            f"{draws} draws are too few to say anything: even a certain giveaway would not "
-            f"refute this promise at false_alarm = {alarm:g}"
+            f"{draws} draws are too few to say anything: even an event that is certain under one "
+            "data set and impossible under the other would not refute this promise at "
+            f"false_alarm = {alarm:g}"
         )
     deltas = np.where(deltas > SMALLEST_DELTA, deltas, 0.0)
     excess = deltas - promised * (1 + SLACK)

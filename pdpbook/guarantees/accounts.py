@@ -264,7 +264,7 @@ class BudgetAccount:
             if self._private:
                 raise ValueError(
                     "account must hold public amounts; got costs of admit, which depend on "
-                    "records: a refusal, or who is left out, would tell them"
+                    "records: a refusal, or who is left out, would reveal them"
                 )
             after = [_sum(spent, one) for spent, one in zip(self._spent, asked, strict=True)]
             overspending = [i for i, enough in enumerate(self._within(asked)) if not enough]
@@ -546,7 +546,9 @@ def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | N
             f"budget must be a promise that adds up, {kinds} or RenyiDP; got {budget!r}"
         )
     if isinstance(budget, RenyiDP) and np.isinf(budget.epsilon).all(axis=-1).any():
-        raise ValueError("budget must be finite at some order for each person; got infinity at all")
+        raise ValueError(
+            "budget must be finite at some order for each person; got somebody with infinity at all"
+        )
     if kind not in (None, type(budget)):
         raise ValueError(f"kind must be that of the budget, {type(budget).__name__}; got {kind!r}")
     if neighbors not in (None, budget.neighbors):

@@ -151,7 +151,10 @@ def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI
     rounding = 1e-15 * (epsilon + (np.abs(log_delta) + abs(log_factor(order))) / (order - 1))
     rounded_down = budget - rounding
     if not (np.where(is_participant, rounded_down, 1.0) > 0).all():
-        raise ValueError(f"order must be larger, or epsilon, for anybody to spend; got {order:g}")
+        raise ValueError(
+            "order must be larger, or else epsilon: at this order delta alone uses the whole "
+            f"budget of somebody; got {order:g}"
+        )
     curve = np.full((*epsilon.shape, len(grid)), math.inf)
     curve[..., grid == order] = rounded_down[..., np.newaxis]
     curve[~is_participant] = 0.0

@@ -61,7 +61,7 @@ def certify(
     if exact:
         check_exact(problem)
     elif parts is not None:
-        raise ValueError("parts must be None without sensitivity='exact', which alone has them")
+        raise ValueError("parts must be None unless sensitivity='exact', which alone uses them")
     k = len(problem.target)
     n, d = problem.X.shape
     weights = check.matrix(C, "C", k, n)[:, problem.order]

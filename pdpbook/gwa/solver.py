@@ -265,7 +265,7 @@ def solve(problem: Problem, solver: str, tol: float) -> Solution:
     not solve to the tolerance, it is `solve_large`.
     """
     if problem.grouped and solver == "interior":
-        raise ValueError("solver must not be 'interior' with norm='l2', which it does not know")
+        raise ValueError("solver must be 'auto' or 'cvxpy' with norm='l2'; got 'interior'")
     quick = len(problem.X) * len(problem.target) <= QUICK_WEIGHTS
     if solver == "cvxpy" or (solver == "auto" and quick):
         found = on_all_rows(problem, ProgramSolver(problem), tol)

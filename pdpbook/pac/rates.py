@@ -212,7 +212,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     if not delta <= largest_delta:
         raise ValueError(
             f"delta must be at most {largest_delta:.3g} for a success_rate of {np.min(rate):g}: "
-            f"that much is lost before epsilon is spent; got {delta:g}"
+            f"with a larger one guesses are right more often even at epsilon = 0; got {delta:g}"
         )
     # (1 - delta) / (1 - p) - 1 = (p - delta) / (1 - p)
     return plain(np.maximum(np.log((rate - delta) / (1 - np.asarray(rate))), 0.0))

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 INK = "#1f2328"  # words and axes
 PAPER = "#ffffff"  # the background
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
+# What a figure about one person compares. These three have one color each in every figure of the
+# book, and a line besides: with the person (in most figures "you") solid, without them dashed.
+# "Without" is also the other answer that they might have given.
+WITH, WITHOUT, PUBLISHED = VERMILION, GRAY, BLUE
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
 NAMED = {
     "paper": PAPER,

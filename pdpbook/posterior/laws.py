@@ -192,7 +192,7 @@ def adaptive_profile(
     """
     epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
     if without.plan != joined.plan:
-        raise ValueError("without and joined must share one plan")
+        raise ValueError("without and joined must be laws of one plan; got two different plans")
     x = np.asarray(check.finite(x, "x"))
     plan = without.plan
     mean_p, mean_q = float(without.center[0]), float(joined.center[0])

@@ -327,7 +327,10 @@ def test_orange_is_you(visit):
     orange = figure.locator('svg text[style*="fig-warm"]').all_text_contents()
     assert orange == ["you", "1.65"]
     assert figure.locator('svg path[stroke*="fig-warm"]').count() == 1
-    assert figure.locator('svg path[stroke*="fig-blue"]').count() == 5
+    assert figure.locator('svg path[stroke="currentColor"]').count() == 5  # the other members
+    blue = figure.locator('svg text[style*="fig-blue"]').all_text_contents()
+    assert blue == ["published average (days a week)"]
+    assert figure.locator('svg path[stroke*="fig-blue"]').count() == 1  # what is published
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -21,16 +21,16 @@ explore.adaops = (() => {
 
   // A bar as long as the weight: the part that is published, and the part that hides a member.
   function strip(now, weight, top, width) {
-    const { INK, short, svg } = explore;
+    const { INK, PUBLISHED, short, svg } = explore;
     const left = 58, wide = width - left - 12, to = (v) => left + wide * v / top, height = 74;
     const part = (from, end, color, more = {}) => svg("rect",
       { x: to(from), y: 26, width: Math.max(to(end) - to(from), 0), height: 22, fill: color, ...more });
     const end = Math.max(now.bound + now.penalty, weight), inside = to(end) < width - 110;
     return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `The weight is ${weight}, the published bound ${short(now.bound)} on average.` },
-    part(0, now.bound, INK.blue), part(now.bound, weight, INK.warm, { opacity: 0.8 }),
+    part(0, now.bound, PUBLISHED), part(now.bound, weight, INK.warm, { opacity: 0.8 }),
     svg("path", { d: `M${left},20V54`, class: "explore-axis" }),
-    named(`published: ${short(now.bound)}`, left, 16, INK.blue, "start"),
+    named(`published: ${short(now.bound)}`, left, 16, PUBLISHED, "start"),
     named(`held back: ${short(weight - now.bound)}`, inside ? to(weight) + 6 : width - 12,
       inside ? 42 : 68, INK.warm, inside ? "start" : "end")) };
   }

@@ -26,7 +26,7 @@ explore.game = (() => {
   }
 
   function view(data) {
-    const { INK, bell, chart, guess, html, short, slider, steps } = explore;
+    const { PUBLISHED, WITH, WITHOUT, bell, chart, guess, html, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "Right, of twenty:", options: ["10", "about 12", "about 16", "all 20"] });
     let budget = 0, past = [], told = "", now, current;
@@ -68,11 +68,11 @@ print(100 * epsilon_to_success_rate(${mine}, 0.0))  # percent at most`,
             : `A published average of ${current.result.toFixed(3)} days, on two hills: around 0 without you, around ${now.shift.toFixed(3)} with you.`,
         });
         const hill = (middle, key) => axis.line(bell(middle, now.scale, -0.12, 0.14), key);
-        hill(0, { color: INK.soft, dash: "5 4" });
-        hill(now.shift, { color: INK.warm });
-        axis.name("without you", -0.115, 38, { color: INK.soft });
-        axis.name("with you", 0.135, 38, { color: INK.warm }, "end");
-        if (given >= 0) axis.mark(current.result, 2, { shape: "triangle", color: INK.blue });
+        hill(0, { color: WITHOUT, dash: "5 4" });
+        hill(now.shift, { color: WITH });
+        axis.name("without you", -0.115, 38, { color: WITHOUT });
+        axis.name("with you", 0.135, 38, { color: WITH }, "end");
+        if (given >= 0) axis.mark(current.result, 2, { shape: "triangle", color: PUBLISHED });
         const rate = `The best guesser is right in ${(100 * now.best).toFixed(1)} percent of the rounds in the long run; ` +
           `at a budget of ${mine} nobody can exceed ${(100 * now.ceiling).toFixed(1)} percent.`;
         const hoped = given >= 0 && given < 4 ? ` You had expected ${["10", "about 12", "about 16", "all 20"][given]}.` : "";

@@ -20,15 +20,15 @@ explore.hills = (() => {
 
   // A line at the published result runs through all rows; its grip is made once.
   function rows(data, names, set, done) {
-    const { INK, bell, drag, short, svg, word, named } = explore;
+    const { PUBLISHED, WITH, WITHOUT, bell, drag, short, svg, word, named } = explore;
     const high = ROW * ORDER.length, height = TOP + high + FOOT;
     const stage = svg("svg", { height, role: "img" }), drawing = svg("g");
     let wide = 1;
     const at = (v) => LEFT + wide * (v - LOW) / (HIGH - LOW);
     const grip = svg("g", { class: "explore-grip", style: "cursor:ew-resize" },
       svg("rect", { x: -14, y: TOP, width: 28, height: high + 14, fill: "transparent" }),
-      svg("path", { d: `M0,${TOP}V${TOP + high}`, stroke: "currentColor", "stroke-width": 1.5 }),
-      svg("path", { d: `M0,${TOP + high}l-8,13h16z`, fill: "currentColor" }));
+      svg("path", { d: `M0,${TOP}V${TOP + high}`, stroke: PUBLISHED, "stroke-width": 1.5 }),
+      svg("path", { d: `M0,${TOP + high}l-8,13h16z`, fill: PUBLISHED }));
     stage.append(drawing, grip);
     drag(stage, (x) => set(LOW + (x - LEFT) * (HIGH - LOW) / wide), done);
     return (own, result, open, width) => {
@@ -38,18 +38,18 @@ explore.hills = (() => {
       stage.setAttribute("aria-label", open
         ? "Six rows, each with two hills of one shape: Zoe's are the farthest apart. The sentence has the factors."
         : "Six rows with the same hill. The second hill of each is drawn after your guess.");
-      const marks = [word("factor here, at most", width, 14, "end", { style: `fill:${INK.soft}` })];
+      const marks = [word("factor here, at most", width, 14, "end")];
       ORDER.forEach((who, k) => {
         const { scale, shift, budget } = solve(data, own, who), foot = TOP + ROW * (k + 1) - 2;
-        const to = (v) => foot - (ROW - 6) * v / PEAK, color = who === 5 ? INK.warm : INK.blue;
+        const to = (v) => foot - (ROW - 6) * v / PEAK, color = who === 5 ? WITH : "currentColor";
         const hill = (middle, more) => svg("path", { "stroke-width": 2, ...more, d: bell(middle, scale, LOW, HIGH)
           .map(([x, v], j) => `${j ? "L" : "M"}${at(x).toFixed(1)},${to(v).toFixed(1)}`).join("") +
           `L${at(HIGH)},${foot}H${at(LOW)}z` });
-        marks.push(hill(3, { fill: INK.soft, "fill-opacity": 0.25, stroke: INK.soft, "stroke-dasharray": "5 4" }));
+        marks.push(hill(3, { fill: WITHOUT, "fill-opacity": 0.25, stroke: WITHOUT, "stroke-dasharray": "5 4" }));
         if (open) {
           const height = (middle) => Math.exp(-Math.abs(result - middle) / scale) / (2 * scale);
           marks.push(hill(3 + shift, { fill: "none", stroke: color }),
-            svg("circle", { cx: at(result), cy: to(height(3)), r: 4, fill: INK.soft }),
+            svg("circle", { cx: at(result), cy: to(height(3)), r: 4, fill: WITHOUT }),
             svg("circle", { cx: at(result), cy: to(height(3 + shift)), r: 4, fill: color }));
         }
         marks.push(named(names[who], LEFT - 8, foot - 12, color, "end"),
@@ -60,7 +60,7 @@ explore.hills = (() => {
         marks.push(svg("path", { d: `M${at(v)},${TOP + high}v5`, class: "explore-axis" }),
           word(short(v), at(v), TOP + high + 24));
       marks.push(svg("path", { d: `M${LEFT},${TOP + high}H${width - RIGHT}`, class: "explore-axis" }),
-        word("published average (days a week)", LEFT + wide / 2, height - 3));
+        word("published average (days a week)", LEFT + wide / 2, height - 3, "middle", { style: `fill:${PUBLISHED}` }));
       drawing.replaceChildren(...marks);
       grip.setAttribute("transform", `translate(${at(result)} 0)`);
       return { stage };

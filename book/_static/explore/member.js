@@ -63,7 +63,7 @@ explore.member = (() => {
   }
 
   function view(data) {
-    const { INK, chart, choice, guess, html, slider } = explore, games = new Map();
+    const { PUBLISHED, WITH, WITHOUT, chart, choice, guess, html, slider } = explore, games = new Map();
     const ask = guess({ label: "Right about Ana:", options: data.guesses });
     const who = choice({ label: "Guess about", options: data.names });
     const noise = slider({ label: "Size of the noise", values: () => data.levels, start: data.noise,
@@ -77,7 +77,7 @@ explore.member = (() => {
     const number = (x) => (game.noise ? x.toFixed(1).replace("-", "−") : String(x));
     const listed = (group) => {
       const names = data.names.filter((_, k) => group[k]);
-      return names.length ? `the group was ${names.join(", ")}` : "nobody was drawn";
+      return names.length ? `the group was ${names.join(", ")}` : "nobody was in it";
     };
     const answer = (said) => press(said ? "In it" : "Not in it", () => {
       const { group } = game.now, inside = Boolean(group[game.who]);
@@ -93,7 +93,7 @@ explore.member = (() => {
     });
     const buttons = [answer(true), answer(false)];
     const play = html("fieldset", { class: "explore-control explore-press explore-guess" },
-      html("legend", {}, "Was the member in it?"), ...buttons, again, thousand);
+      html("legend", {}, "Was the member in the group?"), ...buttons, again, thousand);
     return {
       title: "Was the member in the group? Guess twenty times",
       extreme: { who: "Zoe", noise: "32" },
@@ -117,7 +117,7 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
           y: { low: 0, high: 1.35, ticks: [], name: "how likely" },
           label: `How likely each published total is without ${name}, dashed, and with ${name}. The sentence has the numbers.` });
         if (given >= 0) {
-          const sets = [[without, { color: INK.soft, dash: "5 4", fill: INK.soft }, -0.27], [within, { color: INK.warm, fill: INK.warm }, 0.27]];
+          const sets = [[without, { color: WITHOUT, dash: "5 4", fill: WITHOUT }, -0.27], [within, { color: WITH, fill: WITH }, 0.27]];
           if (level) {
             const grid = Array.from({ length: 397 }, (_, k) => low + (high - low) * k / 396);
             const curves = sets.map(([at]) => grid.map((x) => likely(at, x, level))), top = Math.max(...curves.flat());
@@ -126,11 +126,11 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
             for (const [at, key, move] of sets)
               for (const x of new Set(at)) axis.bar(x + move, 0.22, 8 * likely(at, x, 0), key);
           }
-          axis.name(`without ${name}`, low + 2, 1.2, { color: INK.soft });
-          axis.name(`with ${name}`, high - 2, 1.2, { color: INK.warm }, "end");
-          axis.mark(now.result, 0.04, { shape: "triangle", color: INK.blue });
+          axis.name(`without ${name}`, low + 2, 1.2, { color: WITHOUT });
+          axis.name(`with ${name}`, high - 2, 1.2, { color: WITH }, "end");
+          axis.mark(now.result, 0.04, { shape: "triangle", color: PUBLISHED });
         } else { // what can be published at all
-          for (const x of new Set([...without, ...within])) axis.bar(x, 0.22, 0.9, { color: INK.soft, fill: INK.soft });
+          for (const x of new Set([...without, ...within])) axis.bar(x, 0.22, 0.9, { color: PUBLISHED, fill: PUBLISHED });
         }
         const percent = (x) => (100 * x).toFixed(1), noisy = level ? `with noise of standard deviation ${level}` : "exactly";
         const best = `Nobody who knows the board only is right in more than ${percent(rate.board)} percent of rounds in the long run` +
@@ -140,7 +140,7 @@ print(100 * gaussian_success_rate(step / noise))  # percent at most`,
           text: given < 0 ? "The total is published exactly. In the long run, in which share of rounds is the best guesser right about Ana?"
             : game.told + (over ? `You were right in ${right} of 20. ${best}` +
               (right / ROUNDS > rate.board ? " Your score above the best possible rate is luck: it is a rate for the long run." : "")
-              : `Round ${past.length + 1}: the total, published ${noisy}, is ${number(now.result)}. Was ${name} in it? ` +
+              : `Round ${past.length + 1}: the total, published ${noisy}, is ${number(now.result)}. Was ${name} in the group? ` +
                 (past.length ? `${right} of ${past.length} right so far. ` : "") + (past.length || game.told ? best : "")),
           verdict: ask.verdict(data.right, data.answer),
           table: {

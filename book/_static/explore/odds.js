@@ -21,7 +21,7 @@ explore.odds = (() => {
 
   // A column for each result, one bar for each total; the chosen column is full, the others pale.
   function hills(data, { epsilon, result, open }, width, choose) {
-    const { svg, INK } = explore;
+    const { PUBLISHED, WITH, WITHOUT, svg } = explore;
     const height = 300, top = 42, foot = 44, left = 30, right = 8, high = height - top - foot;
     const step = (width - left - right) / (data.results[1] - data.results[0] + 1);
     const at = (r) => left + step * (r - data.results[0] + 0.5), to = (v) => top + high * (1 - v);
@@ -31,7 +31,7 @@ explore.odds = (() => {
         `${data.who} answered ${data.answers[0]}, one if ${data.answers[1]}. The sentence has the numbers.` });
     const wide = Math.max(step * 0.42, 1.5);
     for (let r = data.results[0]; r <= data.results[1]; r += 1)
-      for (const [total, color, side] of [[data.low, INK.soft, -wide], [data.high, INK.warm, 0]]) {
+      for (const [total, color, side] of [[data.low, WITHOUT, -wide], [data.high, WITH, 0]]) {
         const v = likely(data, epsilon, total, r);
         stage.append(svg("rect", { x: at(r) + side, y: to(v), width: wide, height: to(0) - to(v), fill: color,
           "fill-opacity": open && r === result ? 1 : 0.45 }));
@@ -41,15 +41,15 @@ explore.odds = (() => {
       stage.append(svg("path", { d: `M${at(r)},${to(0)}v5`, class: "explore-axis" }),
         word(String(r), at(r), to(0) + 19));
     if (open) stage.append(
-      svg("path", { d: `M${at(result)},${to(0) + 5}l-6,10h12z`, fill: "currentColor" }));
+      svg("path", { d: `M${at(result)},${to(0) + 5}l-6,10h12z`, fill: PUBLISHED }));
     stage.append(word("published result", (left + width - right) / 2, height - 6),
       word("how likely", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
       word(`${data.who} answered ${data.answers[0]}`, at(data.low), 16, "end",
-        { style: `fill:${INK.soft}`, class: "explore-name" }),
-      word(`total ${data.low}`, at(data.low), 33, "end", { style: `fill:${INK.soft}` }),
+        { style: `fill:${WITHOUT}`, class: "explore-name" }),
+      word(`total ${data.low}`, at(data.low), 33, "end", { style: `fill:${WITHOUT}` }),
       word(`${data.who} answered ${data.answers[1]}`, at(data.high), 16, "start",
-        { style: `fill:${INK.warm}`, class: "explore-name" }),
-      word(`total ${data.high}`, at(data.high), 33, "start", { style: `fill:${INK.warm}` }));
+        { style: `fill:${WITH}`, class: "explore-name" }),
+      word(`total ${data.high}`, at(data.high), 33, "start", { style: `fill:${WITH}` }));
     stage.addEventListener("click", (event) => {
       const x = event.clientX - stage.getBoundingClientRect().left;
       choose(Math.floor((x - left) / step) + data.results[0]);
@@ -60,26 +60,26 @@ explore.odds = (() => {
   // Belief before and after: the lens holds all that any result can make of a belief.
   const GRID = Array.from({ length: 101 }, (_, k) => 0.5 - Math.cos(Math.PI * k / 100) / 2);
   function lens(data, { epsilon, prior, result, open }, width) {
-    const { BLUE, INK, chart } = explore, up = Math.exp(epsilon);
+    const { PUBLISHED, WITH, WITHOUT, chart } = explore, up = Math.exp(epsilon);
     const axes = chart({ width, height: 300, left: 48,
       x: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: `belief before that ${data.who} answered ${data.answers[1]}` },
       y: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: "belief after" },
       label: open ? "A lens around the diagonal: how far any result can move each belief. The sentence has the numbers."
         : "A diagonal: without a result a belief stays as it was. The lens is drawn after your guess." });
-    const soft = { color: INK.soft, dash: "5 4" }, now = { color: BLUE, shape: "circle" };
+    const soft = { color: "currentColor", dash: "5 4", width: 1 }, now = { color: PUBLISHED, shape: "circle" };
     if (open) {
       const edge = (times) => GRID.map((p) => [p, belief(p, times)]);
-      axes.area([...edge(up), ...edge(1 / up).reverse()], { color: INK.warm, opacity: 0.22 });
-      axes.line(edge(up), { color: INK.warm, width: 2 });
-      axes.line(edge(1 / up), { color: INK.soft, width: 2 });
+      axes.area([...edge(up), ...edge(1 / up).reverse()], { color: WITH, opacity: 0.22 });
+      axes.line(edge(up), { color: WITH, width: 2 });
+      axes.line(edge(1 / up), { color: WITHOUT, width: 2 });
     }
     axes.line([[0, 0], [1, 1]], soft);
-    axes.name("learned nothing", 0.99, 0.04, { color: INK.soft }, "end");
+    axes.name("learned nothing", 0.99, 0.04, { color: "currentColor" }, "end");
     const after = open ? belief(prior, ratio(data, epsilon, result)) : prior;
-    axes.line([[prior, 0], [prior, open ? belief(prior, up) : prior]], { color: INK.soft, width: 1, dash: "2 3" });
-    axes.line([[0, after], [prior, after]], { color: BLUE, width: 1, dash: "2 3" });
+    axes.line([[prior, 0], [prior, open ? belief(prior, up) : prior]], { color: "currentColor", width: 1, dash: "2 3" });
+    axes.line([[0, after], [prior, after]], { color: PUBLISHED, width: 1, dash: "2 3" });
     axes.mark(prior, after, now);
-    if (!open) axes.name("up to where?", prior, 0.8, { color: INK.warm }, "middle");
+    if (!open) axes.name("up to where?", prior, 0.8, { color: WITH }, "middle");
     return axes;
   }
 

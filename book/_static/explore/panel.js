@@ -6,6 +6,9 @@ window.explore ??= (() => { // a page with several figures names this file once 
   // The colors of pdpbook.pages.figures, in the theme of the page.
   const BLUE = "var(--fig-blue)", VERMILION = "var(--fig-warm)", GREEN = "var(--fig-green)",
     GRAY = "var(--fig-soft)";
+  // With the person of whom a figure speaks, solid; without them or with another answer, dashed; what
+  // is published. One color each, in all figures; the same three names are in pdpbook.pages.figures.
+  const WITH = VERMILION, WITHOUT = GRAY, PUBLISHED = BLUE;
   const INK = { blue: BLUE, warm: VERMILION, soft: GRAY, on: "var(--fig-on)" }; // on: words on a color
 
   function make(element, attributes, children) {
@@ -555,16 +558,16 @@ window.explore ??= (() => { // a page with several figures names this file once 
     for (let k = 0; k < rounds; k += 1) {
       const done = k < past.length, good = done && past[k];
       parts.push(svg("rect", { x: left + k * each, y: 4, width: box, height: box, rx: 2,
-        fill: good ? INK.blue : "none", stroke: good ? INK.blue : INK.soft }));
+        fill: good ? GREEN : "none", stroke: good ? GREEN : INK.soft }));
       if (done && !good) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
         d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
     }
     parts.push(svg("text", { x: left, y: 46 }, "full: right, crossed: wrong, empty: to come"),
       svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
-      svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
+      svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: GREEN }),
       svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
       svg("path", { d: `M${Math.min(to(rate), width - 3)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
-      named("your score", left, y + 42, INK.blue, "start"),
+      named("your score", left, y + 42, GREEN, "start"),
       ...words.map(({ text, share, anchor, color }) => named(text, to(share), y + 42, color, anchor)));
     return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `${right} of ${past.length} right${label}` }, ...parts) };
@@ -572,7 +575,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
 
   return {
     BLUE, VERMILION, GREEN, GRAY, INK, bell, beside, board, chart, choice, drag, guess, held, html, leveler, literal,
-    mount, named, plane,
+    mount, named, plane, PUBLISHED, WITH, WITHOUT,
     press, rate, ratios, short, slider, steps, svg, toggle, towers, word,
   };
 })();

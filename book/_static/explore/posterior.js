@@ -50,7 +50,7 @@ explore.posterior = (() => {
     }) };
   }
 
-  const { BLUE, VERMILION: WARM } = explore;
+  const { PUBLISHED, WITH, WITHOUT } = explore;
   const LOW = -0.3, HIGH = 1.1, RIGHT = 1.4; // of y, and the end of the axis of x
 
   const { named, word } = explore;
@@ -85,8 +85,8 @@ explore.posterior = (() => {
       };
       const bells = x[who] > 0 ? [
         svg("path", { d: `M${inner(x[who], LOW)}L${inner(x[who], HIGH)}`, class: "explore-axis", opacity: 0.5 }),
-        bell(one, WARM, "6 4"), bell(now, BLUE, "none")] : [];
-      clip.replaceChildren(...bundle(one, WARM, "6 4"), ...bundle(now, BLUE, "none"), ...bells);
+        bell(one, WITHOUT, "6 4"), bell(now, WITH, "none")] : [];
+      clip.replaceChildren(...bundle(one, WITHOUT, "6 4"), ...bundle(now, WITH, "none"), ...bells);
       const marks = axes([0.5, 1], [0, 0.5, 1]);
       data.names.forEach((n, k) => {
         if (!open || k !== who) marks.push(svg("circle", { cx: at(x[k]), cy: to(y[k]), r: 6, fill: "currentColor" }));
@@ -94,8 +94,8 @@ explore.posterior = (() => {
         marks.push(word(n, at(x[k]) + (x[k] > 0.9 ? -14 : 11), to(y[k]) + (under ? 19 : -10),
           x[k] > 0.9 ? "end" : "start", { "font-weight": 600 }));
       });
-      marks.push(named(`with ${name}`, left + 12, to(-0.12), BLUE, "start"),
-        named(`without ${name} (dashed)`, left + 12, to(-0.24), WARM, "start"));
+      marks.push(named(`with ${name}`, left + 12, to(-0.12), WITH, "start"),
+        named(`without ${name} (dashed)`, left + 12, to(-0.24), WITHOUT, "start"));
       place(marks, x[who], y[who], open);
       return holder;
     };
@@ -112,11 +112,11 @@ explore.posterior = (() => {
     data.names.forEach((n, k) => {
       const y = top + k * step;
       stage.append(word(n, left - 8, y + 13, "end", k === who ? { "font-weight": 700 } : {}),
-        svg("rect", { x: left, y, width: at(losses[k]) - left, height: 17, fill: BLUE,
+        svg("rect", { x: left, y, width: at(losses[k]) - left, height: 17, fill: "currentColor",
           "fill-opacity": open ? 0.35 : 0.7 }),
         word(short(losses[k]) + (losses[k] > END ? " →" : ""), at(losses[k]) + 6, y + 13, "start"));
       if (open)
-        stage.append(svg("rect", { x: left, y, width: at(alone[k]) - left, height: 17, fill: BLUE }));
+        stage.append(svg("rect", { x: left, y, width: at(alone[k]) - left, height: 17, fill: "currentColor" }));
     });
     stage.append(svg("path", { d: `M${left},${top - 4}V${top + 5 * step}H${left + wide}`, class: "explore-axis" }));
     for (const v of [0, 5, 10, 15, 20]) stage.append(word(String(v), at(v), top + 5 * step + 16));
@@ -129,7 +129,7 @@ explore.posterior = (() => {
 
   // The bowl over the miss, and below it where lines fall with the person and without.
   function bowl(name, { leverage, residual, signed }, loss, v, width) {
-    const { chart, short, INK } = explore, at = (w) => evidence(leverage, residual, w), floor = at(0);
+    const { chart, short } = explore, at = (w) => evidence(leverage, residual, w), floor = at(0);
     const axes = chart({ width, height: 230, left: 48,
       label: `A bowl over the miss v. Its floor is ${short(floor)}, and it has no ceiling. Below it two bells: where lines fall with ${name}, and without.`,
       x: { low: -END, high: END, ticks: [-8, -4, 0, 4, 8], name: `miss of the line at ${name}'s point, v` },
@@ -141,20 +141,20 @@ explore.posterior = (() => {
       axes.area([[-END, LOW_LOSS], ...points, [END, LOW_LOSS]], { color: key.color, opacity: 0.18 });
       axes.line(points, key);
     };
-    bell(signed, leverage, { color: WARM, dash: "6 4" });
-    bell(signed / (1 + leverage), leverage / (1 + leverage), { color: BLUE });
-    axes.level(0, { color: INK.soft, width: 1 });
-    axes.level(loss, { color: INK.soft, dash: "6 4", width: 1.5 });
+    bell(signed, leverage, { color: WITHOUT, dash: "6 4" });
+    bell(signed / (1 + leverage), leverage / (1 + leverage), { color: WITH });
+    axes.level(0, { color: "currentColor", width: 1 });
+    axes.level(loss, { color: "currentColor", dash: "2 3", width: 1.5 });
     const rim = Math.sqrt(-2 * floor), side = grid.filter((w) => w > rim);
-    axes.line([[rim, 0], ...side.map((w) => [w, at(w)])], { color: WARM, width: 3 });
-    axes.line([[-rim, 0], ...side.map((w) => [-w, at(w)])], { color: WARM, width: 3 });
+    axes.line([[rim, 0], ...side.map((w) => [w, at(w)])], { color: WITHOUT, width: 3 });
+    axes.line([[-rim, 0], ...side.map((w) => [-w, at(w)])], { color: WITHOUT, width: 3 });
     axes.line([[-rim, 0], ...grid.filter((w) => Math.abs(w) < rim).map((w) => [w, at(w)]), [rim, 0]],
-      { color: BLUE, width: 3 });
-    axes.name(`loss ${short(loss)}`, 0, Math.min(loss + 0.6, HIGH_LOSS - 3.5), { color: INK.soft }, "middle");
-    axes.name("no ceiling", 0, HIGH_LOSS - 1.6, { color: WARM }, "middle");
+      { color: WITH, width: 3 });
+    axes.name(`loss ${short(loss)}`, 0, Math.min(loss + 0.6, HIGH_LOSS - 3.5), { color: "currentColor" }, "middle");
+    axes.name("no ceiling", 0, HIGH_LOSS - 1.6, { color: WITHOUT }, "middle");
     const away = signed > 0 ? [-END + 0.2, "start"] : [END - 0.2, "end"]; // from the bells
-    axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, away[0], -2, { color: BLUE }, away[1]);
-    axes.mark(v, at(v), { shape: "circle", color: "currentColor" });
+    axes.name(`floor: ${short(Math.exp(-floor))} times for ${name}`, away[0], -2, { color: WITH }, away[1]);
+    axes.mark(v, at(v), { shape: "circle", color: PUBLISHED });
     return axes;
   }
 

@@ -13,7 +13,7 @@ explore.ridge = (() => {
     }) };
   }
 
-  const { BLUE, VERMILION: WARM, GRAY } = explore;
+  const { PUBLISHED, WITH, WITHOUT } = explore, INK = "currentColor";
   const LOW = -0.5, HIGH = 1, RIGHT = 1.1; // of y, and the end of the lines
 
   const { named, word } = explore;
@@ -23,7 +23,7 @@ explore.ridge = (() => {
     const { svg, short } = explore;
     const left = 48, holder = {};
     const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 330, top: 12, left, right: 14,
-      end: RIGHT, low: LOW, high: HIGH, fill: WARM, ink: "var(--fig-on, #fff)" }, set, done);
+      end: RIGHT, low: LOW, high: HIGH, fill: WITH, ink: "var(--fig-on, #fff)" }, set, done);
     holder.stage = stage;
     // A zigzag between two heights, at a place.
     const band = (u, from, end, color) => {
@@ -42,18 +42,18 @@ explore.ridge = (() => {
       const line = (slope, color, dash) => svg("path", { d: `M${inner(0, 0)}L${inner(RIGHT, RIGHT * slope)}`,
         stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash });
       clip.replaceChildren(
-        svg("path", { fill: BLUE, "fill-opacity": 0.2, d: `M${inner(0, 0)}L${inner(RIGHT,
+        svg("path", { fill: PUBLISHED, "fill-opacity": 0.2, d: `M${inner(0, 0)}L${inner(RIGHT,
           RIGHT * (now.slope + reach))}L${inner(RIGHT, RIGHT * (now.slope - reach))}z` }),
-        line(now.slope, BLUE, "none"), ...(open && cut ? [line(without, WARM, "7 5")] : []));
+        line(now.slope, WITH, "none"), ...(open && cut ? [line(without, WITHOUT, "7 5")] : []));
       const marks = axes([0.5, 1], [-0.5, 0, 0.5, 1]);
       if (open) {
         const held = now.slope * u, alone = without * u, v = y[who];
         const gap = (end, color, side) => svg("path", { d: `M${at(u) + side},${to(v)}V${to(end)}`, stroke: color,
           "stroke-width": 4, "stroke-linecap": "butt" });
-        if (cut) marks.push(gap(held, BLUE, u > 0.9 ? -9 : -7), gap(alone, WARM, 0));
-        else marks.push(band(u, v, held, WARM));
+        if (cut) marks.push(gap(held, WITH, u > 0.9 ? -9 : -7), gap(alone, WITHOUT, 0));
+        else marks.push(band(u, v, held, INK));
       } else {
-        marks.push(...x.map((one, k) => band(one, y[k], now.slope * one, GRAY)));
+        marks.push(...x.map((one, k) => band(one, y[k], now.slope * one, INK)));
       }
       data.names.forEach((one, k) => {
         const mine = open && k === who;
@@ -62,8 +62,8 @@ explore.ridge = (() => {
         marks.push(word(one, at(x[k]) + (x[k] > 0.9 ? -14 : 12), to(y[k]) + (under ? 18 : mine ? -12 : -8),
           x[k] > 0.9 ? "end" : "start", { "font-weight": 600 }));
       });
-      marks.push(named("fit to all five", left + 12, to(-0.25), BLUE, "start"));
-      if (open) marks.push(named(cut ? `fit without ${name} (dashed)` : `${name}'s band to the line`, left + 12, to(-0.4), WARM, "start"));
+      marks.push(named("fit to all five", left + 12, to(-0.25), WITH, "start"));
+      if (open) marks.push(named(cut ? `fit without ${name} (dashed)` : `${name}'s band to the line`, left + 12, to(-0.4), cut ? WITHOUT : INK, "start"));
       place(marks, u, y[who], open);
       return holder;
     };
@@ -78,11 +78,11 @@ explore.ridge = (() => {
       x: { low: 0, high: 0.75, ticks: [0, 0.25, 0.5, 0.75], name: "pull" },
       y: { low: 0, high: 1.6, ticks: [0, 0.5, 1, 1.5], name: "surprise" } });
     const box = (top) => [[0, 0], [0, top], [pull, top], [pull, 0]];
-    axes.area(box(high), { color: WARM, opacity: 0.3 });
-    axes.line([...box(high)], { color: WARM, width: 1.5 });
-    axes.line([[0, Math.abs(residual)], [pull, Math.abs(residual)]], { color: BLUE, width: 3 });
-    axes.name(`area: ${name} moves the slope by ${short(Math.abs(move))}`, 0.02, 1.42, { color: WARM });
-    axes.name(`blue: the residual, ${short(Math.abs(residual))}`, 0.02, 1.2, { color: BLUE });
+    axes.area(box(high), { color: INK, opacity: 0.15 });
+    axes.line([...box(high)], { color: INK, width: 1.5 });
+    axes.line([[0, Math.abs(residual)], [pull, Math.abs(residual)]], { color: WITH, width: 3 });
+    axes.name(`area: ${name} moves the slope by ${short(Math.abs(move))}`, 0.02, 1.42, { color: INK });
+    axes.name(`orange: the residual, ${short(Math.abs(residual))}`, 0.02, 1.2, { color: WITH });
     return axes;
   }
 
@@ -94,10 +94,10 @@ explore.ridge = (() => {
       x: { low, high, ticks: [-0.5, 0, 0.5, 1, 1.5], name: "released slope" },
       y: { low: foot, high: 30, log: true, ticks: [0.01, 0.1, 1, 10], name: "density (log)" } });
     const tent = (middle, key) => axes.line(bell(middle, noise, low, high).filter(([, v]) => v > foot / 50), key);
-    tent(slope, { color: BLUE, width: 2.5 });
-    tent(without, { color: WARM, width: 2.5 });
-    axes.name(`with ${name}`, low + 0.06, 15, { color: BLUE });
-    axes.name(`without: apart by ${short(Math.exp(Math.abs(slope - without) / noise))} times`, high, 15, { color: WARM }, "end");
+    tent(slope, { color: WITH, width: 2.5 });
+    tent(without, { color: WITHOUT, dash: "7 5", width: 2.5 });
+    axes.name(`with ${name}`, low + 0.06, 15, { color: WITH });
+    axes.name(`without: apart by ${short(Math.exp(Math.abs(slope - without) / noise))} times`, high, 15, { color: WITHOUT }, "end");
     return axes;
   }
 
