@@ -115,9 +115,7 @@ def scaffolded(student: NotebookNode, solved: NotebookNode) -> NotebookNode:
             cells.append(_tried(cell.id, scaffolds()[name].show, space))
         elif cell.cell_type == "markdown":
             cell.source = EXERCISE.sub(_with_minutes, cell.source)
-    total = sum(
-        int(match["minutes"]) for cell in cells for match in EXERCISE.finditer(cell.source)
-    )
+    total = sum(int(match["minutes"]) for cell in cells for match in EXERCISE.finditer(cell.source))
     cells[0].source = TIME.sub(f"Time: {total} minutes", cells[0].source)
     student.cells = [cells[0], v4.new_markdown_cell(ABOUT, id="functions-are-begun"), *cells[1:]]
     return student
