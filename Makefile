@@ -72,7 +72,7 @@ lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _l
 	cd _lab && PATH="$(CURDIR)/$(LAB)/bin:$$PATH" ../binder/start \
 	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 
-slides: book  ## The slides as PDF, beside those for the browser in _build/html/slides (needs Chromium)
+slides: book  ## The slides as PDF, with notes and without, beside those for the browser in _build/html/slides (needs Chromium)
 	$(BIN)/python tools/slides.py --pdf
 
 serve:  ## Serve the built book on this machine (PORT=8000)

@@ -48,7 +48,8 @@ def add(commands: Any) -> None:
     made.add_argument("--nbgrader", action="store_true", help="prepare it for nbgrader, too")
     made.add_argument("--seconds", type=int, default=60, help="nbgrader's limit for one cell")
     made.add_argument("--fresh", action="store_true", help="give up changes to nbgrader's sources")
-    command("handout", "write notebooks, sheets, paper and keys", "folder", "assignments")
+    made = command("handout", "write notebooks, sheets, paper and keys", "folder", "assignments")
+    made.add_argument("--scaffold", action="store_true", help="begin each function, with gaps")
     made = command(
         "grade", "collect and grade, with feedback", "folder", "assignment", "submissions"
     )
@@ -111,7 +112,7 @@ def _run(given: argparse.Namespace) -> int:
     for one in names:
         questions(one, course)
     if command == "handout":
-        handout.write(course, names)
+        handout.write(course, names, scaffold=given.scaffold)
     elif command == "gradescope":
         if split(name)[1]:
             raise Refused(f"Gradescope gets whole assignments, and {name} is a sheet")

@@ -15,7 +15,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode, v4
 
-from course import bank
+from course import bank, scaffolds
 from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
 from pdpbook.pages.exercises import ASSIGNMENTS
@@ -119,18 +119,24 @@ def _table(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
     for name in dict.fromkeys(one.assignment for one in exercises):
         mine = [one for one in exercises if one.assignment == name]
         points, minutes = sum(one.points for one in mine), sum(one.minutes for one in mine)
+        begun = [scaffolds.minutes(one.name, one.minutes) for one in mine]
         rows = [
             [
                 _link(one),
                 str(one.points),
                 str(one.minutes),
+                str(within),
                 one.kind or "by hand",
                 ", ".join(_doc(n) for n in one.chapters) or "the whole part",
             ]
-            for one in mine
+            for one, within in zip(mine, begun, strict=True)
         ]
-        listed = table(["exercise", "points", "minutes", "kind", "trains"], rows)
-        parts.append(f"**{_doc(f'exercises/{name}')}**: {points} points, {minutes} minutes.\n")
+        head = ["exercise", "points", "minutes", "with scaffold", "kind", "trains"]
+        listed = table(head, rows)
+        parts.append(
+            f"**{_doc(f'exercises/{name}')}**: {points} points, {minutes} minutes, "
+            f"{sum(begun)} with the scaffold.\n"
+        )
         parts.append(f":::{{dropdown}} {len(rows)} exercises\n{listed}:::\n")
     return "\n".join(parts)
 

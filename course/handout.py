@@ -8,6 +8,7 @@ from nbformat import NotebookNode
 from course.checkout import text
 from course.cuts import LAST, sheets, source, split
 from course.hidden import assignment
+from course.scaffolds import scaffolded
 from course.settings import Course
 from course.sheets import HINT, released
 from pdpbook.pages.exercises import ASSIGNMENTS
@@ -15,22 +16,29 @@ from pdpbook.pages.exercises import ASSIGNMENTS
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
 
 
-def write(course: Course, names: list[str]) -> None:
-    """Write assignments, all unless some are named, with their sheets, into `handout` and `key`."""
-    for folder in ("handout", "key"):
-        (course.folder / folder).mkdir(exist_ok=True)
+def write(course: Course, names: list[str], *, scaffold: bool = False) -> None:
+    """Write assignments, all unless some are named, with their sheets, into `handout` and `key`.
+
+    With a scaffold the functions are begun, and what is handed out goes into `handout/scaffold`,
+    under the same names: it comes back as the same assignment.
+    """
+    out = course.folder / "handout" / ("scaffold" if scaffold else "")
+    for folder in (out, course.folder / "key"):
+        folder.mkdir(parents=True, exist_ok=True)
     for name in names or ASSIGNMENTS:
         parts = [] if split(name)[1] else sheets(name, course.minutes)
         for one in (name, *(f"{name}-{k + 1}" for k in range(len(parts)))):
             solved = source(one, course)
             student = released(copy.deepcopy(solved))
+            if scaffold:
+                student = scaffolded(student, solved)
             for path, content in (
-                (f"handout/{one}.ipynb", text(student)),
-                (f"handout/{one}.md", handout(student)),
-                (f"key/{one}.md", key(solved, split(one)[0])),
+                (out / f"{one}.ipynb", text(student)),
+                (out / f"{one}.md", handout(student)),
+                (course.folder / "key" / f"{one}.md", key(solved, split(one)[0])),
             ):
-                (course.folder / path).write_text(content, encoding="utf-8")
-    print(f"hand out what is in {course.folder / 'handout'}; for tutors: {course.folder / 'key'}")
+                path.write_text(content, encoding="utf-8")
+    print(f"hand out what is in {out}; for tutors: {course.folder / 'key'}")
 
 
 def handout(student: NotebookNode) -> str:

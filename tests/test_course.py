@@ -251,8 +251,8 @@ def kinds_changed(notebook):
 
 
 def answers_in_one_cell(notebook):
-    first = cell_of(notebook, "privacy_profile")
-    second = cell_of(notebook, "worst_event")
+    first = cell_of(notebook, "worst_event")
+    second = cell_of(notebook, "privacy_profile")
     first.source += "\n\n\n" + second.source
     notebook.cells.remove(second)
 
@@ -282,7 +282,7 @@ REPAIRS = {
     foreign_role: ["cells that are not of this assignment lost their role: homework-1"],
     cheat: ["edited tests were put back: worst_event-visible, worst_event-hidden"],
     deleted: [
-        "deleted cells were put back: privacy_profile-hidden, worst_event",
+        "deleted cells were put back: worst_event, privacy_profile-hidden",
         "the kernel was conda-env-of-mine, now python3",
     ],
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from course import rosters
 from course.__main__ import main
 from course.grading import ENDED, REST, grade
 from course.results import write_results
+from course.sealed import IMAGE
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process gets orphans")
 ONE_SIDED = "def privacy_profile(p, q, epsilon):\n    return np.maximum(p - q, 0).sum()"
@@ -268,6 +270,31 @@ def test_the_printed_command_grades_without_a_network(tmp_path, capsys):
     )
     assert ":/in.folder:ro" in container
     assert "--network none --read-only" in container
+
+
+def test_what_the_container_runs_grades_in_a_plain_process(tmp_path, capsys):
+    """The words after the image, with each mount read as the folder behind it, and no proxy."""
+    notebook(tmp_path / "in here" / "ann.ipynb", EVENT)
+    assert main(["create", str(tmp_path / "a course"), "--seed", "3"]) == 0
+    capsys.readouterr()
+    container = sealed(capsys, tmp_path / "a course", tmp_path / "in here")[-1]
+    words = shlex.split(container)
+    image = words.index(IMAGE)
+    mounts = [words[k + 1].split(":") for k in range(image) if words[k] == "-v"]
+    places = {inside: Path(outside) for outside, inside, *_ in mounts}
+    assert all(place.exists() for place in places.values())
+    writable = {inside for _, inside, *how in mounts if how != ["ro"]}
+    assert writable == {"/course"}
+    python, *asked = [str(places.get(word, word)) for word in words[image + 1 :]]
+    assert python == "python"
+    here = places[words[words.index("-w") + 1]]
+    nowhere = {f"{kind}_proxy": "http://127.0.0.1:9" for kind in ("http", "https")}
+    done = subprocess.run(
+        [sys.executable, *asked], cwd=here, env=os.environ | nowhere, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    marks = pd.read_csv(places["/course"] / "marks" / "foundations-2-details.csv")
+    assert marks[marks.exercise == "worst_event"].points.sum() == 4
 
 
 def test_the_image_is_made_of_files_that_are_there():

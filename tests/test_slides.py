@@ -1,10 +1,12 @@
 """Every sentence that a slide takes stands on its page: said before anything is built."""
 
+import functools
 import json
 import re
 from pathlib import Path
 
 import pytest
+import slides
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,6 +17,8 @@ CITED = re.compile(r"[A-Z]\w+(?: and \w+| et al\.)? \[\d{4}\]")
 DIRECTIVE = re.compile(r"^:.*$", re.M)  # opens a box, gives it an option, or ends it
 BLOCK = re.compile(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )")
 MARKER = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")  # of an entry of a list
+SHOWN = re.compile(r"slides (\d+) (?:to|and) (\d+) of \*(\w+)\*")
+MOST = 190  # letters of a note: three lines below its slide
 END = re.compile(r"(?<=[.?!])[”’)*_]*\s+(?=[“(*_]*[A-Z$\[{`])")  # of a sentence
 REFERENCE = "..."  # what the build writes in the place of a reference
 
@@ -73,3 +77,64 @@ def test_a_sentence_that_was_rewritten_or_stands_twice_is_found():
     }
     again = text + "\n\n- **A coin falls on truth.** It does."
     assert unclear(plan, [*beginning(again)]) == {"A coin falls on truth": 2}
+
+
+# --- what the speaker says -----------------------------------------------------------------------
+
+
+@functools.cache
+def minutes(name):
+    """How long each slide of a deck takes."""
+    return [note[0] for *_, note in slides.slides(Anything(), PLANS[name])]
+
+
+class Anything:
+    """A page on which every place stands."""
+
+    title = "A title"
+    sentences = ((None, ["A sentence."]),)
+
+    def take(self, place):
+        return place
+
+    def summary(self):
+        return ""
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_slide_has_something_to_say_and_its_minutes(name):
+    said = [entry["say"] for entry in PLANS[name]]
+    assert len(set(said)) == len(said)
+    for text in said:
+        assert 20 < len(text) <= MOST
+        assert text[-1] in ".?"
+        assert not re.search(r"\d\.\d", text), "a number of the page belongs on the slide"
+    assert all(one in {1, 2, 3, 4, 5} for one in minutes(name))
+    assert sum(minutes(name)) <= 55
+
+
+@pytest.mark.parametrize("gone", ["say", "minutes"])
+def test_a_slide_without_notes_is_refused(gone):
+    entry = {"A message": "fig-x", "say": "Look at it.", "minutes": 2}
+    slides.slides(Anything(), [entry])
+    del entry[gone]
+    with pytest.raises(slides.Refused, match="needs say and minutes"):
+        slides.slides(Anything(), [entry])
+
+
+def test_the_hour_has_time_for_its_slides():
+    """The plan of one hour names slides by their numbers: they exist, and fit into their part."""
+    teaching = yaml.safe_load((ROOT / "book/teaching.yml").read_text("utf-8"))
+    [hour] = [one for one in teaching["syllabi"] if one["name"] == "I have one hour"]
+    [meeting] = hour["meetings"]
+    decks = {name.partition("/")[2]: name for name in meeting["read"]}
+    shown = []
+    for part in meeting["room"]:
+        for first, last, deck in re.findall(
+            r"slides (\d+) (?:to|and) (\d+) of \*(\w+)\*", part["what"]
+        ):
+            length = minutes(decks[deck])
+            assert 1 <= int(first) < int(last) <= len(length)
+            assert sum(length[int(first) - 1 : int(last)]) <= part["minutes"]
+            shown.append(deck)
+    assert shown == ["coins", "coins", "coins", "pdp_op"]

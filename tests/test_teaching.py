@@ -18,6 +18,7 @@ from nbformat import v4
 
 from course import __main__ as command
 from course import guide, teaching
+from course.scaffolds import minutes
 from pdpbook.pages.exercises import ASSIGNMENTS, assignment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,7 +74,8 @@ def test_every_exercise_is_in_the_table(name):
     page = (ROOT / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
     for exercise in assignment(name).exercises:
         one = BY_NAME[exercise]
-        row = f"#{slugify(one.heading)}) | {one.points} | {one.minutes} | {one.kind} |"
+        row = f"#{slugify(one.heading)}) | {one.points} | {one.minutes} |"
+        row += f" {minutes(exercise, one.minutes)} | {one.kind} |"
         assert f"| [**{exercise}**](../exercises/{name}.ipynb{row}" in page
 
 

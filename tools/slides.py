@@ -3,17 +3,19 @@
     python tools/slides.py [--pdf] [CHAPTER ...]
 
 Reads `book/slides.yml` and `_build/html`, and writes `_build/html/slides/CHAPTER.html`, with
-`--pdf` also the PDF beside it (by Chromium). A plan is a list. An entry `MESSAGE: places` is a
-slide under that heading. A place is
+`--pdf` also two PDFs beside it (by Chromium): the slides, and `CHAPTER-notes.pdf` for the speaker,
+with what to say below each slide and its minutes beside it. A plan is a list. An entry `MESSAGE:
+places`, `minutes` and `say` is a slide under that heading. A place is
 
     fig-NAME, thm-NAME ...    a figure or a statement, as it stands on the page
     move fig-NAME             the figure that reacts
     table SECTION             the first table of the section with this id
     Words of the page (2)     two sentences; the first begins so, and no other one of the page does
 
-An entry with `vote`, `options`, `right` (which, from 1) and `because` (places) is two slides. The
-first slide is the title with the first sentence of the page, the last one its summary. In what a
-plan says itself, mathematics stands between dollars.
+An entry with `vote`, `options`, `right` (which, from 1) and `because` (places) is two slides; what
+it says and its minutes belong to the answer. The first slide is the title with the first sentence
+of the page, the last one its summary. In what a plan says itself, mathematics stands between
+dollars.
 """
 
 import re
@@ -48,7 +50,22 @@ SLIDE = """<section class="slide {kind}" tabindex="-1" aria-label="{k} of {count
 <header>{head}</header>
 <div class="body">{body}</div>
 <footer><a href="../../book/{name}.html">{title}</a> <span>{k} / {count}</span></footer>
+<aside class="notes" hidden>{note}</aside>
 </section>"""
+NOTE = """<p class="clock"><b>{k} / {count}</b> <b>{minutes}</b>
+<span>{since} of {whole} minutes are over</span></p><p class="say">{say}</p>"""
+# What is said on slides that are in every deck.
+ON_TITLE = (1, "Read the claim aloud. Ask who believes it, and who could say what it means.")
+ON_VOTE = (2, "Everybody votes by hand, before anybody explains. Count aloud and write it down.")
+AT_HOME = (1, "Ask for the sentence that was least clear, and say it in other words.")
+# Below each slide, made smaller, what is said: a page for the speaker.
+SHEETS = """() => document.querySelectorAll(".slide").forEach((slide) => {
+  const sheet = document.createElement("div"), note = slide.querySelector(".notes");
+  sheet.className = "sheet";
+  slide.before(sheet);
+  note.hidden = false;
+  sheet.append(slide, note);
+})"""
 
 
 class Refused(Exception):
@@ -152,31 +169,55 @@ def still(figure: Tag) -> str:
     return f'<figure class="{shape}">{picture}<figcaption>{caption}</figcaption></figure>'
 
 
-def slides(chapter: Chapter, plan: list[dict]) -> list[tuple[str, str, str]]:
-    """Kind, head and body of every slide."""
+def slides(chapter: Chapter, plan: list[dict]) -> list[tuple[str, str, str, tuple[float, str]]]:
+    """Kind, head and body of every slide, and how long it takes and what is said."""
     first, *more = chapter.sentences[0][1]
     while len(plain(first)) < SHORT and more:
         first += more.pop(0)
-    made = [("title", f"<h1>{chapter.title}</h1>", f"<p>{first}</p>")]
+    made = [("title", f"<h1>{chapter.title}</h1>", f"<p>{first}</p>", ON_TITLE)]
     for entry in plan:
+        if not (entry.get("say") and entry.get("minutes")):
+            raise Refused(f"{next(iter(entry.values()))}: needs say and minutes")
         if "vote" in entry:
             made += vote(chapter, **entry)
             continue
-        [(message, places)] = entry.items()
+        message, places = next(iter(entry.items()))
         body = "".join(map(chapter.take, [places] if isinstance(places, str) else places))
-        made.append(("plain", f"<h2>{said(message)}</h2>", body))
-    return [*made, ("plain", "<h2>To take home</h2>", chapter.summary())]
+        note = entry["minutes"], entry["say"]
+        made.append(("plain", f"<h2>{said(message)}</h2>", body, note))
+    return [*made, ("plain", "<h2>To take home</h2>", chapter.summary(), AT_HOME)]
 
 
-def vote(chapter: Chapter, vote: str, options: list, right: int, because: list):
+def vote(
+    chapter: Chapter, vote: str, options: list, right: int, because: list, minutes: int, say: str
+):
     """The question, and the same with its answer."""
     rows = [f"<li>{said(str(option))}</li>" for option in options]
     mark = '<li class="right"><strong class="mark">Right:</strong> '
     answered = [row.replace("<li>", mark) if k == right else row for k, row in enumerate(rows, 1)]
     told = "".join(map(chapter.take, because))
-    for kind, word, items, more in [("ask", "Vote", rows, ""), ("told", "Answer", answered, told)]:
+    for kind, word, items, more, note in [
+        ("ask", "Vote", rows, "", ON_VOTE),
+        ("told", "Answer", answered, told, (minutes, say)),
+    ]:
         head = f'<p class="eyebrow">{word}</p><h2>{said(vote)}</h2>'
-        yield f"vote {kind}", head, f'<ol type="A">{"".join(items)}</ol>{more}'
+        yield f"vote {kind}", head, f'<ol type="A">{"".join(items)}</ol>{more}', note
+
+
+def noted(notes: list[tuple[float, str]]) -> list[str]:
+    """The note of every slide: its number and minutes, when it begins, and what is said."""
+    length = [minutes for minutes, _ in notes]
+    return [
+        NOTE.format(
+            k=k + 1,
+            count=len(notes),
+            minutes=f"{minutes:g} minute{'s' * (minutes != 1)}",
+            since=f"{sum(length[:k]):g}",
+            whole=f"{sum(length):g}",
+            say=said(say),
+        )
+        for k, (minutes, say) in enumerate(notes)
+    ]
 
 
 def page(name: str, plan: list[dict], html: str, home: str) -> str:
@@ -185,8 +226,10 @@ def page(name: str, plan: list[dict], html: str, home: str) -> str:
     made = slides(chapter, plan)
     slide = partial(SLIDE.format, name=name, count=len(made), title=chapter.title)
     parts = [
-        slide(k=k, kind=kind, head=head, body=body)
-        for k, (kind, head, body) in enumerate(made, start=1)
+        slide(k=k, kind=kind, head=head, body=body, note=note)
+        for k, ((kind, head, body, _), note) in enumerate(
+            zip(made, noted([one[3] for one in made]), strict=True), start=1
+        )
     ]
     return PAGE.format(
         name=name,
@@ -199,15 +242,18 @@ def page(name: str, plan: list[dict], html: str, home: str) -> str:
 
 
 def print_pdf(chromium, names: list[str], site: Path, out: Path) -> None:
-    """A PDF of every page of slides, a page a slide."""
+    """Two PDFs of every page of slides, a page a slide: without notes, and with them."""
     for name in names:
-        tab, file = chromium.new_page(viewport=SIZE), out / f"{name}.pdf"
+        tab = chromium.new_page(viewport=SIZE)
         tab.goto((site / "slides" / f"{name}.html").as_uri())
         tab.wait_for_selector("html.fitted", state="attached")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
+        for file in (out / f"{name}.pdf", out / f"{name}-notes.pdf"):
+            if file.stem.endswith("-notes"):
+                tab.evaluate(SHEETS)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
+            print(f"{file}: made")
         tab.close()
-        print(f"{file}: made")
 
 
 def main(arguments: list[str]) -> int:

@@ -59,6 +59,16 @@ STILL = """() => new Promise(done => {
 })"""
 
 
+# Where a note is not below its slide and within its page.
+NOTED = """() => [...document.querySelectorAll(".sheet")].flatMap((sheet, k) => {
+  const box = (name) => sheet.querySelector(name).getBoundingClientRect();
+  const page = sheet.getBoundingClientRect(), slide = box(".slide"), said = box(".say");
+  const clock = box(".clock"), fits = said.top >= slide.bottom && said.bottom <= page.bottom
+    && clock.left >= slide.right && clock.right <= page.right && clock.bottom <= said.top;
+  return fits && said.height > 20 ? [] : [k + 1];
+})"""
+
+
 @pytest.fixture
 def tab(browser, address):
     with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
@@ -180,7 +190,19 @@ def test_the_pdf_has_a_page_a_slide(browser, folder, tmp_path):
     name = "foundations/coins"
     text = (folder / "slides" / f"{name}.html").read_text(encoding="utf-8")
     slides.print_pdf(browser, [name], folder, tmp_path)
-    data = (tmp_path / f"{name}.pdf").read_bytes()
-    assert len(re.findall(rb"/Type /Page\b", data)) == text.count('<section class="slide')
-    sizes = re.findall(rb"/MediaBox \[0 0 (\d+)[.\d]* (\d+)[.\d]*\]", data)
-    assert set(sizes) == {(b"960", b"540")}
+    for file in (f"{name}.pdf", f"{name}-notes.pdf"):
+        data = (tmp_path / file).read_bytes()
+        assert len(re.findall(rb"/Type /Page\b", data)) == text.count('<section class="slide')
+        sizes = re.findall(rb"/MediaBox \[0 0 (\d+)[.\d]* (\d+)[.\d]*\]", data)
+        assert set(sizes) == {(b"960", b"540")}
+
+
+@every
+def test_what_is_said_has_room_below_its_slide(tab, address, name):
+    """With notes nothing lies on anything else, or leaves its page; without, none shows."""
+    count = opened(tab, address, name)
+    assert tab.locator(".notes:visible").count() == 0
+    tab.emulate_media(media="print")
+    tab.evaluate(slides.SHEETS)
+    assert tab.locator(".sheet").count() == count
+    assert tab.evaluate(NOTED) == []

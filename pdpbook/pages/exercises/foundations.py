@@ -98,21 +98,6 @@ def laws(rng: Generator, m: int = 6) -> tuple[Any, Any]:
     return rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(m))
 
 
-@visible("privacy_profile", unseen=5)
-def delta_is_a_probability(answer: Answer, rng: Draws) -> Demands:
-    """Every delta is between 0 and 1, and equal laws have none."""
-    p, q = laws(rng, rng.size(6))
-    yield numbers_between(answer(p, q, 0.3), (), 0, 1)
-    yield bool(abs(answer(p, p, 0.0)) < 1e-12)
-
-
-@visible("privacy_profile")
-def delta_falls_as_epsilon_grows(answer: Answer, rng: Draws) -> bool:
-    """Different laws have a delta above 0 at epsilon 0, and a smaller one at a larger epsilon."""
-    p, q = laws(rng, rng.size(6))
-    return np.array_equal(p, q) or bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
-
-
 @visible("worst_event", unseen=5)
 def an_event_is_a_choice_of_outputs(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each output."""
@@ -126,6 +111,21 @@ def the_event_speaks_for_the_first_law(answer: Answer, rng: Draws) -> Demands:
     event = np.asarray(answer(p, q, 0.0))
     yield np.array_equal(p, q) or bool(p[event].sum() > q[event].sum() + 1e-12)
     yield not np.any(answer(p, p, 0.0))
+
+
+@visible("privacy_profile", unseen=5)
+def delta_is_a_probability(answer: Answer, rng: Draws) -> Demands:
+    """Every delta is between 0 and 1, and equal laws have none."""
+    p, q = laws(rng, rng.size(6))
+    yield numbers_between(answer(p, q, 0.3), (), 0, 1)
+    yield bool(abs(answer(p, p, 0.0)) < 1e-12)
+
+
+@visible("privacy_profile")
+def delta_falls_as_epsilon_grows(answer: Answer, rng: Draws) -> bool:
+    """Different laws have a delta above 0 at epsilon 0, and a smaller one at a larger epsilon."""
+    p, q = laws(rng, rng.size(6))
+    return np.array_equal(p, q) or bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
 
 
 @visible("epsilon_lower_bound", unseen=8)

@@ -1,0 +1,206 @@
+"""Scaffolds: functions begun from their solutions, which earn nothing until they are filled."""
+
+import ast
+import copy
+import functools
+import re
+
+import nbformat
+import pytest
+
+from course import assignment, scaffolds, settings
+from course.__main__ import main
+from course.checkout import Refused
+from course.cuts import source
+from course.grading import grade
+from course.preflight import mend
+from course.scaffolds import BEGUN, GAP, MINUTES, begun, read, scaffolded
+from course.settings import Course
+from course.sheets import plain, released
+from course.teaching import exercises_of
+from pdpbook.pages.exercises import ASSIGNMENTS
+
+LATER = {"dp_sgd"}  # sheets that have no scaffold yet
+BEGUN_SHEETS = [name for name in ASSIGNMENTS if name not in LATER]
+LONGEST_HINT = 70  # words
+LINE = 75  # characters of a cell
+
+
+@functools.cache
+def solutions(name):
+    """The cell of each solved function."""
+    return {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in plain(name).cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+FUNCTIONS = [(name, one) for name in BEGUN_SHEETS for one in solutions(name)]
+GAPS = [(name, one, piece) for name, one in FUNCTIONS for piece in scaffolds.scaffolds()[one].gaps]
+
+
+@functools.cache
+def begun_notebook(name):
+    solved = source(name, Course())
+    return scaffolded(released(copy.deepcopy(solved)), solved)
+
+
+def filled(cell, pieces):
+    """A cell that is begun, after these pieces were put into its gaps, one after the other."""
+    lines = [line for line in cell.split("\n") if BEGUN not in line]
+    head, quotes, body = "\n".join(lines).rpartition('"""')
+    for piece in pieces:
+        body = body.replace(GAP, piece, 1)
+    return head + quotes + body
+
+
+def in_order(name, function):
+    """The pieces of a function, as they follow each other in its solution."""
+    body = solutions(name)[function].partition("### BEGIN SOLUTION")[2]
+    return sorted(scaffolds.scaffolds()[function].gaps, key=body.index)
+
+
+def set_up(name):
+    """The names that the first cell of an assignment gives."""
+    cell = next(one for one in plain(name).cells if one.id == "set-up").source
+    space = {}
+    exec(cell.replace("figures.use()", ""), space)
+    return space
+
+
+def test_every_function_has_a_scaffold_and_nothing_else_has():
+    assert set(scaffolds.scaffolds()) == {one for _, one in FUNCTIONS}
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS)
+def test_a_scaffold_filled_with_the_pieces_is_the_solution(name, function):
+    cell = begun(function, solutions(name)[function])
+    assert ast.dump(ast.parse(filled(cell, in_order(name, function)))) == ast.dump(
+        ast.parse(solutions(name)[function])
+    )
+    assert max(map(len, cell.split("\n"))) <= LINE
+    assert cell.count(BEGUN) == 1
+    assert "SOLUTION" not in cell
+
+
+@pytest.mark.parametrize(("name", "function", "piece"), GAPS)
+def test_every_gap_counts(name, function, piece):
+    """With all gaps filled but one a function does not have full marks."""
+    pieces = ["Ellipsis" if one == piece else one for one in in_order(name, function)]
+    space = set_up(name)
+    exec(filled(begun(function, solutions(name)[function]), pieces), space)
+    exercise = assignment(name).exercises[function]
+    assert any(exercise.faults(space[function], part, seed=0) for part in ("visible", "hidden"))
+
+
+@pytest.mark.parametrize("name", BEGUN_SHEETS)
+def test_a_scaffold_as_handed_out_has_no_marks(tmp_path, name):
+    path = tmp_path / f"{name}.ipynb"
+    nbformat.write(begun_notebook(name), path)
+    table = grade(path, name)
+    assert table.points.sum() == 0
+    assert set(table.message[table.part == "visible"]) == {"-1: not written yet"}
+
+
+@pytest.mark.parametrize("name", BEGUN_SHEETS)
+def test_a_filled_scaffold_has_full_marks_and_prints_what_it_says(tmp_path, capsys, name):
+    notebook = copy.deepcopy(begun_notebook(name))
+    space, tried = set_up(name), []
+    for cell in notebook.cells:
+        function = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if function in solutions(name):
+            cell.source = filled(cell.source, in_order(name, function))
+            exec(cell.source, space)
+        elif cell.id.endswith("-tried"):
+            capsys.readouterr()
+            exec(cell.source, dict(space))
+            said = re.findall(r"^#   (.*)$", cell.source, re.M)
+            assert capsys.readouterr().out.rstrip().split("\n") == said
+            assert GAP not in "".join(said)
+            assert max(map(len, cell.source.split("\n"))) <= LINE
+            tried.append(cell.id)
+    assert len(tried) == len(solutions(name))
+    path = tmp_path / f"{name}.ipynb"
+    nbformat.write(notebook, path)
+    table = grade(path, name)
+    assert table.points.sum() == 4 * len(solutions(name))
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS)
+def test_neither_a_hint_nor_a_comment_contains_the_algorithm(name, function):
+    """No piece of the solution stands outside of it, and a hint is short."""
+    cells = begun_notebook(name).cells
+    prompt = next(c.source for c in cells if f"**{function}** ·" in c.source)
+    hint = prompt.partition(f"**{function}** ·")[2].partition("<summary>")[2]
+    hint = hint.partition("</summary>")[2].partition("</details>")[0]
+    assert 0 < len(hint.split()) <= LONGEST_HINT
+    comments = " ".join(scaffolds.scaffolds()[function].gaps.values())
+    told = re.sub(r"\s", "", hint + comments)
+    for piece in scaffolds.scaffolds()[function].gaps:
+        if len(piece) > 8:  # `epsilon` may be spoken of
+            assert re.sub(r"\s", "", piece) not in told, piece
+
+
+@pytest.mark.parametrize("name", BEGUN_SHEETS)
+def test_minutes_of_both_are_said(name):
+    without = {one.name: one.minutes for one in exercises_of(name, plain(name))}
+    within = {one.name: one.minutes for one in exercises_of(name, begun_notebook(name))}
+    assert within.keys() == without.keys()
+    for function, one in scaffolds.scaffolds().items():
+        if function in within:
+            assert within[function] == min(without[function], MINUTES * len(one.gaps))
+    top = begun_notebook(name).cells[0].source
+    assert f"Time: {sum(within.values())} minutes" in top
+    assert sum(within.values()) < sum(without.values())
+
+
+def test_the_command_writes_scaffolds_under_the_same_names(tmp_path):
+    settings.create(tmp_path, 0)
+    assert main(["handout", str(tmp_path), "foundations", "--scaffold"]) == 0
+    assert main(["handout", str(tmp_path), "foundations"]) == 0
+    out = tmp_path / "handout"
+    begun_ones = {path.name for path in (out / "scaffold").iterdir()}
+    assert begun_ones == {path.name for path in out.iterdir()} - {"scaffold"}
+    assert "foundations-1.ipynb" in begun_ones
+    for name in ("foundations", "foundations-1"):
+        paper = (out / "scaffold" / f"{name}.md").read_text(encoding="utf-8")
+        assert GAP in paper
+        assert "With this scaffold it prints" in paper
+        text = (out / f"{name}.md").read_text(encoding="utf-8")
+        assert "NotImplementedError" in text
+        assert GAP not in text
+
+
+def test_nbgrader_takes_a_scaffold_as_it_is():
+    """It is handed in as the assignment that nbgrader released, and needs no repair."""
+    solved = source("foundations", Course())
+    _, done = mend(
+        nbformat.writes(begun_notebook("foundations")),
+        released(copy.deepcopy(solved)),
+        "foundations",
+    )
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("f:\n  gaps: {a: b}", "needs gaps and show"),
+        ("f:\n  gaps: {}\n  show: f()", "needs gaps and show"),
+        ("f:\n  gaps: {a: }\n  show: f()", "every gap needs a comment"),
+    ],
+)
+def test_a_scaffold_that_is_not_complete_is_refused(tmp_path, content, words):
+    path = tmp_path / "scaffolds.yml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(Refused, match=words):
+        read(path)
+
+
+def test_a_piece_that_its_solution_lost_is_refused():
+    cell = solutions("personalized")["budget_shares"]
+    with pytest.raises(Refused, match="stands 0 times in the solution"):
+        begun("budget_shares", cell.replace("np.sum(epsilon)", "epsilon.sum()"))
+    with pytest.raises(Refused, match="has no scaffold of nobody"):
+        begun("nobody", cell)
