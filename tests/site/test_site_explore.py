@@ -6,6 +6,7 @@ The numbers need no built pages: the scripts are loaded into an empty one and as
 import itertools
 import json
 import re
+from fractions import Fraction
 
 import nbformat
 import numpy as np
@@ -713,15 +714,36 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
         assert max(moved) <= data["high"]
 
 
-@pytest.mark.parametrize("sigma", [10, 20, 40])
-@pytest.mark.parametrize("hours", [0, 0.5, 1, 2, 3.5, 5])
-def test_weeks_are_as_many_as_an_account_admits(ask, hours, sigma):
-    budgets = data_of("filter")["budgets"]
-    found = ask("filter.solve", [[hours, mu, sigma] for mu in budgets])
-    account = BudgetAccount(budgets, neighbors="zero-out", kind=GaussianDP)
-    stayed = sum(account.admit(hours / sigma) for _ in range(1700))
-    weeks = [np.inf if one["weeks"] is None else one["weeks"] for one in found]  # of JSON
-    assert np.minimum(weeks, 1700).tolist() == stayed.tolist()
+def weeks_of(account, data, *, who, high, low, dots):
+    """How far each week moves the total, and what an account says: admitted, and spent so far."""
+    parts = [high if k == 0 or dots[k - 1] > 0 else low for k in range(len(dots))]
+    moves = [float(Fraction(str(part)) * Fraction(str(data["hours"][who])) / 20) for part in parts]
+    return [(move, bool(account.admit(move)[0]), account.spent[0]) for move in moves]
+
+
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize(("high", "low"), [(1, 1), (0.5, 0.5), (1, 0.5), (0.1, 0.9), (0, 0.3)])
+def test_no_path_takes_the_ruler_out_of_its_circle(ask, who, high, low):
+    data, rng = data_of("filter"), np.random.default_rng(5)
+    paths = [data["dots"], *np.round(rng.normal(size=(6, 16)), 2).tolist()]
+    settings = [{"who": who, "high": high, "low": low, "dots": dots} for dots in paths]
+    found = ask("filter.solve", [[data, one] for one in settings])
+    for weeks, setting in zip(found, settings, strict=True):
+        kind = {"neighbors": "zero-out", "kind": GaussianDP}
+        account = BudgetAccount([data["budgets"][who]], **kind)
+        moves, admitted, spent = zip(*weeks_of(account, data, **setting), strict=True)
+        assert [one["fits"] for one in weeks] == list(admitted)
+        np.testing.assert_allclose([one["move"] for one in weeks], moves, rtol=EXACT, atol=0)
+        ends = [one["end"] for one in weeks]
+        np.testing.assert_allclose(ends, spent, rtol=EXACT, atol=1e-12)
+        assert max(ends) <= data["budgets"][who] * (1 + 1e-12)
+        kept = [move for move, is_in in zip(moves, admitted, strict=True) if is_in and move]
+        [at] = ask("filter.joints", [[kept]])
+        at = np.vstack([[0, 0], *at])
+        legs = np.diff(at, axis=0)
+        np.testing.assert_allclose(np.hypot(*legs.T), kept, rtol=EXACT)
+        np.testing.assert_allclose(np.sum(legs * at[:-1], axis=1), 0, atol=1e-12)  # right angles
+        assert np.hypot(*at[-1]) == pytest.approx(spent[-1], rel=EXACT)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 40])
@@ -1536,3 +1558,24 @@ def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
     assert tilt.get_attribute("aria-valuetext") == "45°"
     assert across.get_attribute("aria-valuetext") == "12"
     assert "Tilt 45 degrees, total variance 60 + 12 = 72. Nobody is outside" in said(tab)
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_total_is_dragged_and_the_coach_asks_for_less(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("filter", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "In week 5 he is left out. How far apart are the bells then?" in said(tab)
+    tab.get_by_role("button", name="0", exact=True).click()
+    assert said(tab).startswith("Right: 0. Who takes part in a house no longer depends")
+    assert "a leg of 0.1 would end outside, at 0.224." in said(tab)
+    low = tab.get_by_role("slider", name="After one below, ask for")
+    low.focus()
+    for _ in range(5):
+        tab.keyboard.press("ArrowLeft")
+    assert low.get_attribute("aria-valuetext") == "0.5 of it"
+    last = tab.locator(".explore-grip rect").nth(3)
+    pull(tab, last, 0, 120, touch)  # far above the line: the whole week is asked for again
+    assert "a leg of 0.1 would end outside" in said(tab)
+    pull(tab, last, 0, -240, touch)
+    assert "In week 5 the bells are 0.05 apart, and a leg of this length fits." in said(tab)
+    assert number(r"The ruler ends ([\d.]+) from", said(tab)) <= 0.2
