@@ -164,7 +164,7 @@ print(joint_variances((steps @ axes)**2, 1.0).value)  # the least total variance
           y: { low, high, ticks: [60, 80, 100, 120, 140, 160], name: "price: total variance" },
           label: `The least total variance against the tilt, here ${short(least)}, and yours, ${short(sum)}.` });
         curve.line([...turns, 180].map((d) => [d, best(eva, d % 180).reduce((one, two) => one + two)]), { color: INK.soft });
-        curve.name("where the band rests", 90, high - 10, { color: INK.soft }, "middle");
+        curve.name("where the band rests", 179, low + 2, { color: INK.soft }, "end");
         const yours = { shape: "circle", color: INK.blue };
         curve.mark(t, sum, yours);
         if (sum < high) curve.name("yours", t + (t > 90 ? -5 : 5), sum - 6, yours, t > 90 ? "end" : "start");
