@@ -155,6 +155,7 @@ print(account.spent[0])  # from the center to the end of the ruler`,
             : `In week ${t} ` + (!now.move ? "both bells are the same: the answer is 0, and costs nothing. "
               : now.fits ? `the bells are ${short(now.move)} apart, and a leg of this length fits. `
                 : `a leg of ${short(now.move)} would end outside, at ${short(now.wanted)}. So ${name} is left out, both bells are the same, and leaving costs nothing. `) +
+              `So far ${name} takes part in ${weeks.filter(({ fits }) => fits).length} of ${t} week${t === 1 ? "" : "s"}. ` +
               `The ruler ends ${short(now.end)} from the center; the radius of the circle is ${short(mu)}. ` +
               `Published is ${at ? `${short(Math.abs(at))} ${at > 0 ? "above" : "below"} the line` : "the line itself"}. ` +
               (now.worst ** 2 > mu ** 2 * (1 + 1e-12) ? `By the worst answer, a leg of ${short(now.worst)}, not even one week would fit.`
