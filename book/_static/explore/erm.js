@@ -127,8 +127,8 @@ print(noise + sampling)  # the bound on the loss`,
         const setting = { level: h, epsilon: e, record, dice }, { sigma, eta, apart } = plan(data, setting);
         const flat = (points) => points.map((point) => point.slice(1)), taken = open ? so : data.steps;
         const [hers, other] = [1, -1].map((label) => walk(data, setting, label).slice(0, taken + 1));
-        const wide = Math.min(width, 348), bowl = chart({
-          width: wide, height: Math.round(0.8 * (wide - 60)) + 92, left: 48,
+        const wide = Math.min(width, 330), bowl = chart({
+          width: wide, height: Math.round(0.76 * (wide - 60)) + 92, left: 48,
           x: { low: -0.6, high: 2.2, ticks: [0, 1, 2], name: "coefficient of warm weather" },
           y: { low: -1.6, high: 0.64, ticks: [-1, 0], name: "of the week before" },
           keys: [{ color: INK.warm, text: "with Zoe's records" }, { color: INK.soft, text: "had she written the opposite in all" }],
@@ -151,7 +151,7 @@ print(noise + sampling)  # the bound on the loss`,
           table: { caption: "", head: [], rows: [] } };
         const [, right] = beside(width, width > 640 ? width - wide - 16 : width);
         const far = Math.max(apart + 4, 8), bells = chart({
-          width: right, height: 120, left: 48, label: "", x: { low: -4, high: far, ticks: [0],
+          width: right, height: 104, left: 48, label: "", x: { low: -4, high: far, ticks: [0],
             name: "all steps together (standard deviations)" }, y: { low: 0, high: 1.35, ticks: [], name: "" } });
         for (const [mean, color] of [[0, INK.soft], [apart, INK.warm]]) {
           const hill = Array.from({ length: 121 }, (_, k) => mean + k / 15 - 4).map((u) => [u, Math.exp(-((u - mean) ** 2) / 2)]);
@@ -160,7 +160,7 @@ print(noise + sampling)  # the bound on the loss`,
         }
         bells.name(`${short(apart)} apart`, apart / 2, 1.12, { color: "currentColor" }, "middle");
         const lines = chart({
-          width: right, height: 200, left: 48,
+          width: right, height: 190, left: 48,
           label: "",
           x: { low: 1, high: most, log: true, ticks: [1, 2, 3, 6, 12, 20, 40], name: "level h (records)" },
           y: { low: 0, high: TOP, ticks: [0, 0.2, 0.4, 0.6], name: "bound on the loss" },
@@ -179,11 +179,12 @@ print(noise + sampling)  # the bound on the loss`,
         lines.name("from the noise", 1.06, start.noise > 0.1 ? start.noise - 0.065 : start.noise + 0.035, warm);
         const least = solve(data, { level: now.best, epsilon: e });
         lines.mark(now.best, least.bound, total, true);
+        if (least.bound < 0.5 && now.best > 4) lines.name("level of the theorem", now.best, least.bound + 0.07, total, now.best > 15 ? "end" : "middle");
         lines.mark(h, now.bound, total);
-        const verdict = ask.verdict(data.right, "with 40 times Ana's arrow, what is promised to Zoe is no better than " +
+        const verdict = ask.verdict(data.right, "Zoe, with 40 times Ana's arrow, is promised no better than " +
           `ε = ${short(solve(data, { level: 1, epsilon: data.epsilon, record: true }).promised.at(-1))}`);
-        lines.stage.setAttribute("y", 120);
-        const pile = svg("svg", { width: right, height: 320, viewBox: `0 0 ${right} 320`, role: "img",
+        lines.stage.setAttribute("y", 104);
+        const pile = svg("svg", { width: right, height: 294, viewBox: `0 0 ${right} 294`, role: "img",
           "aria-label": `Two bells, ${short(apart)} apart. Below, curves: the bound on the loss against the level, and its two parts.` },
         ...[bells, lines].map(({ stage }) => {
           for (const name of ["role", "aria-label"]) stage.removeAttribute(name); // one picture
@@ -196,15 +197,14 @@ print(noise + sampling)  # the bound on the loss`,
           verdict,
           met: !record && !lower.length,
           text: (record
-            ? `Cut by record, the budget ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}. `
+            ? `Cut by record, ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}. `
             : `Cut by person, everybody is promised ε = ${e} or less. `) +
-            `All noisy steps tell her two walks apart like two bells that are ${short(apart)} standard deviations apart, or less clearly. ` +
-            `After ${taken} steps the loss at the average (blue) is ${short(excess(data, released))} above the lowest (triangle). ` +
-            `Cut by person at level ${short(h)}, at most ${short(now.noise)} comes from the noise and ${short(now.luck)} from sampling, ` +
-            `and the bound is ${short(now.bound)} on the expected loss; ` +
-            `the level of the theorem, ${short(now.best)}, has ${short(least.bound)}, the lowest point of the curve ${short(lowest)}.`,
+            `Her two walks can be told apart at most like two bells ${short(apart)} standard deviations apart. ` +
+            `After ${taken} steps the average (blue) has a loss ${short(excess(data, released))} above the lowest. ` +
+            `By person at level ${short(h)}, noise has ${short(now.noise)}, sampling ${short(now.luck)}, and the bound is ${short(now.bound)} in all.`,
           table: {
-            caption: "Each group: records of one member, how many they count for, and the promised ε",
+            caption: "Each group: records of one member, how many they count for, and the promised ε. " +
+              `The bound is ${short(least.bound)} at the level of the theorem, ${short(now.best)}, and ${short(lowest)} where it is lowest`,
             head: ["group", "records", "count for", "promised ε"],
             rows: data.sizes.map((s, k) => [data.names[k], String(s),
               short(record ? s : now.counts[k]), short(now.promised[k])]),

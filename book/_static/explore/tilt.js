@@ -126,7 +126,7 @@ print(joint_variances((steps @ axes)**2, 1.0).value)  # the least total variance
       show({ ask: given, eva, turn: t, along: a }, width) {
         const open = given >= 0, moves = both[Number(eva)], names = called.slice(0, moves.length), band = hold(moves, a, t);
         const b = band.across, sum = a + b, least = best(eva, t)[0] + best(eva, t)[1], resting = Math.abs(band.hand) < 1e-4;
-        const [left, right] = beside(width, Math.max(width - 16 - Math.min(0.48 * width, 400), 200)), wide = Math.min(left, 400);
+        const [left, right] = beside(width, Math.max(width - 16 - Math.min(0.48 * width, 320), 200)), wide = Math.min(left, 320);
         const c = Math.cos(t * Math.PI / 180), s = Math.sin(t * Math.PI / 180), p = Math.sqrt(a), q = Math.sqrt(b);
         const picture = chart({ width: wide, height: wide - 8, left: 48, label: "",
           x: { low: -LIMIT, high: LIMIT, ticks: [-10, -5, 0, 5, 10], name: "mornings" },
@@ -159,7 +159,7 @@ print(joint_variances((steps @ axes)**2, 1.0).value)  # the least total variance
         const drawn = drawing.draw(picture, wide, at(p, 0), open, label);
         if (!open) return { charts: [drawn], text: `Round noise with variance ${data.round} in each direction, ${2 * data.round} together, hides everybody. ` +
           "How little can noise of another shape need?", table: { caption: "", head: [], rows: [] } };
-        const low = 60, high = 160, curve = chart({ width: right, height: Math.min(wide - 8, 260), left: 48,
+        const low = 60, high = 160, curve = chart({ width: right, height: Math.min(wide - 8, 240), left: 48,
           x: { low: 0, high: 180, ticks: [0, 45, 90, 135, 180], name: "tilt of the first axis (degrees)" },
           y: { low, high, ticks: [60, 80, 100, 120, 140, 160], name: "price: total variance" },
           label: `The least total variance against the tilt, here ${short(least)}, and yours, ${short(sum)}.` });
