@@ -199,7 +199,7 @@ print(noise + sampling)  # the bound on the loss`,
           text: (record
             ? `Cut by record, ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}. `
             : `Cut by person, everybody is promised ε = ${e} or less. `) +
-            `Her two walks can be told apart at most like two bells ${short(apart)} standard deviations apart. ` +
+            `The two walks of Zoe can be told apart at most like two bells ${short(apart)} standard deviations apart. ` +
             `After ${taken} steps the average (blue) has a loss ${short(excess(data, released))} above the lowest. ` +
             `By person at level ${short(h)}, noise has ${short(now.noise)}, sampling ${short(now.luck)}, and the bound is ${short(now.bound)} in all.`,
           table: {
