@@ -6,6 +6,7 @@ The numbers need no built pages: the scripts are loaded into an empty one and as
 import itertools
 import json
 import re
+from fractions import Fraction
 
 import nbformat
 import numpy as np
@@ -26,6 +27,7 @@ from pdpbook.gwa import gwa_weights
 from pdpbook.pac import (
     epsilon_to_success_rate,
     gaussian_success_rate,
+    joint_covariance,
     joint_variances,
     snr_to_success_rate,
 )
@@ -42,6 +44,8 @@ from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import (
+    GradientTranscript,
+    WeightedGradientDescent,
     calibrate_rho,
     convergence_constant,
     erm_tradeoff,
@@ -293,6 +297,76 @@ def test_bounds_of_weighted_fits_are_those_of_the_package(ask, epsilon):
     least = GaussianDP(40 * np.sqrt(2 * calibrate_rho(1, data["delta"])), neighbors="user")
     assert asked["promised"][-1] > 60
     assert least.profile(60.0) > data["delta"]
+
+
+def normals(dice, count):
+    """What the figure draws by its dice, written anew."""
+
+    def uniform():
+        nonlocal dice
+        dice = (dice * 1664525 + 1013904223) % 2**32
+        return (dice + 0.5) / 2**32
+
+    pairs = [(uniform(), uniform()) for _ in range(count)]
+    return np.array([np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v) for u, v in pairs])
+
+
+@pytest.mark.parametrize("label", [1, -1])
+@pytest.mark.parametrize("rule", [{"record": True, "level": 12}, {"level": 12}, {"level": 1}])
+def test_walks_are_those_of_the_algorithm(ask, rule, label):
+    data, epsilon, dice = data_of("erm"), 1.0, 3
+    sizes, rho = np.array(data["sizes"]), calibrate_rho(epsilon, data["delta"])
+    counts = sizes if rule.get("record") else np.minimum(sizes, rule["level"])
+    weights = counts / (data["copies"] * counts.sum())
+    hidden = weights[-1] / 40 if rule.get("record") else weights.max()
+    [found] = ask("erm.plan", [[data, {**rule, "epsilon": epsilon}]])
+    mu = 2 * weights[-1] / found["sigma"] * np.sqrt(data["steps"])
+    assert found["weight"] == pytest.approx(weights[-1], rel=EXACT)
+    assert found["apart"] == pytest.approx(mu, rel=EXACT)  # of a move of 2w in every step
+    assert mu == pytest.approx(weights[-1] / hidden * np.sqrt(2 * rho), rel=EXACT)
+    truth, rows, own = (np.array(data[key]) for key in ("truth", "rows", "own"))
+    often, m = expit(rows @ truth), len(rows)
+    mixed = (1 - weights[-1]) / m * np.r_[1 - often, often]
+    law = GradientTranscript(
+        X=np.vstack([rows, rows, own]),
+        y=np.r_[-np.ones(m), np.ones(m), label],
+        row_weights=np.r_[mixed, weights[-1]],
+        starts=np.arange(2 * m + 1),
+        clips=np.r_[mixed, weights[-1]],
+        loss="logistic",
+        radius=data["reach"],
+        step_size=found["eta"],
+        steps=data["steps"],
+        sigma=found["sigma"],
+    )
+    crowd = np.repeat([[0.0, 0.0, 0.0]], 10, axis=0), np.tile([-1.0, 1.0], 5), np.arange(10)
+    if not rule.get("record"):  # the step of the package, at this noise
+        model = WeightedGradientDescent(
+            "logistic", epsilon=epsilon, delta=data["delta"], steps=data["steps"],
+            radius=data["reach"], row_norm=1.0, tradeoff=0.0,
+        )  # fmt: skip
+        own_law = model.output_law(*crowd[:2], users=crowd[2])
+        share = 0.1 / hidden
+        assert found["sigma"] == pytest.approx(own_law.sigma / share, rel=EXACT)
+    size = data["reach"] / np.sqrt((data["steps"] + 1) * (1 + 3 * found["sigma"] ** 2))
+    assert found["eta"] == pytest.approx(size, rel=EXACT)
+    noise = normals(dice, data["d"] * data["steps"]).reshape(-1, data["d"])
+    theta, points = np.zeros(3), [np.zeros(3)]
+    for one in noise:
+        step = law.step_size * (law.gradient(theta) + law.sigma * one)
+        theta = law.project(theta - step)
+        points.append(theta)
+    [walk] = ask("erm.walk", [[data, {**rule, "epsilon": epsilon, "dice": dice}, label]])
+    np.testing.assert_allclose(walk, points, rtol=1e-6, atol=1e-6)
+    [released] = ask("erm.middle", [[walk]])
+    np.testing.assert_allclose(released, np.mean(points, axis=0), rtol=1e-6, atol=1e-6)
+
+    def risk(at):
+        z = rows @ at
+        return np.mean(often * np.logaddexp(0, -z) + (1 - often) * np.logaddexp(0, z))
+
+    [above] = ask("erm.excess", [[data, released]])
+    assert above == pytest.approx(risk(np.mean(points, axis=0)) - risk(truth), abs=1e-7)
 
 
 @pytest.mark.parametrize("total", [0.01, 0.8, 10.0])
@@ -667,6 +741,43 @@ def test_steps_in_units_of_the_noise_and_the_cheapest_are_those_of_the_package(a
         np.testing.assert_allclose(found, [60, 12], atol=1e-5)
 
 
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("degrees", [0, 20, 45, 63, 110, 171])
+def test_who_holds_the_band_is_the_mixture_of_the_package(ask, joined, degrees):
+    data, t = data_of("tilt"), np.deg2rad(degrees)
+    moves = np.array([*data["moves"], data["eva"]][: 6 if joined else 5])
+    squares = (moves @ np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])) ** 2
+    best = joint_variances(squares, 1.0)
+    [rest] = ask("tilt.cheapest", [[moves.tolist(), degrees]])
+    most = squares[:, 0].max()
+    for along in (most + 0.3, most + 20, most + 90, rest[0]):
+        [band] = ask("tilt.hold", [[moves.tolist(), along, degrees]])
+        exposures = squares @ [1 / along, 1 / band["across"]]
+        assert exposures.max() == pytest.approx(1, rel=1e-9)  # all inside, and somebody touches
+        weights = np.array(band["weights"])
+        assert weights.sum() == pytest.approx(1)
+        assert weights.min() >= 0
+        assert exposures[weights > 0] == pytest.approx(1, rel=1e-6)
+        price = np.sqrt(weights @ squares).sum() ** 2  # of the mixture; by duality no more
+        assert band["least"] == pytest.approx(price, rel=EXACT)
+        assert price <= best.value * (1 + 1e-6) <= (along + band["across"]) * (1 + 2e-6)
+    assert band["hand"] == pytest.approx(0, abs=1e-5)  # where the band rests the two prices meet
+    assert price == pytest.approx(best.value, rel=1e-5)
+
+
+def test_eva_pushes_chi_off_the_band(ask):
+    data = data_of("tilt")
+    moves = [*data["moves"], data["eva"]]
+    found = ask("tilt.cheapest", [[moves, degrees] for degrees in range(180)])
+    degrees = int(np.argmin(np.sum(found, axis=1)))
+    free = joint_covariance([np.outer(u, u) for u in moves], 1.0)
+    assert free.lower_bound - 1e-6 <= sum(found[degrees]) < 1.001 * free.value
+    [band] = ask("tilt.hold", [[moves, found[degrees][0], degrees]])
+    weights = dict(zip([*data["names"], "Eva"], band["weights"], strict=True))
+    assert {name for name, weight in weights.items() if weight} == {"Dora", "Eva"}
+    assert weights["Dora"] == pytest.approx(0.4, abs=0.02)
+
+
 def moves_without_each(answers):
     """How far a mean moves without each answer, computed anew."""
     return np.abs([np.mean(answers) - np.delete(answers, k).mean() for k in range(len(answers))])
@@ -713,15 +824,36 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
         assert max(moved) <= data["high"]
 
 
-@pytest.mark.parametrize("sigma", [10, 20, 40])
-@pytest.mark.parametrize("hours", [0, 0.5, 1, 2, 3.5, 5])
-def test_weeks_are_as_many_as_an_account_admits(ask, hours, sigma):
-    budgets = data_of("filter")["budgets"]
-    found = ask("filter.solve", [[hours, mu, sigma] for mu in budgets])
-    account = BudgetAccount(budgets, neighbors="zero-out", kind=GaussianDP)
-    stayed = sum(account.admit(hours / sigma) for _ in range(1700))
-    weeks = [np.inf if one["weeks"] is None else one["weeks"] for one in found]  # of JSON
-    assert np.minimum(weeks, 1700).tolist() == stayed.tolist()
+def weeks_of(account, data, *, who, high, low, dots):
+    """How far each week moves the total, and what an account says: admitted, and spent so far."""
+    parts = [high if k == 0 or dots[k - 1] > 0 else low for k in range(len(dots))]
+    moves = [float(Fraction(str(part)) * Fraction(str(data["hours"][who])) / 20) for part in parts]
+    return [(move, bool(account.admit(move)[0]), account.spent[0]) for move in moves]
+
+
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize(("high", "low"), [(1, 1), (0.5, 0.5), (1, 0.5), (0.1, 0.9), (0, 0.3)])
+def test_no_path_takes_the_ruler_out_of_its_circle(ask, who, high, low):
+    data, rng = data_of("filter"), np.random.default_rng(5)
+    paths = [data["dots"], *np.round(rng.normal(size=(6, 16)), 2).tolist()]
+    settings = [{"who": who, "high": high, "low": low, "dots": dots} for dots in paths]
+    found = ask("filter.solve", [[data, one] for one in settings])
+    for weeks, setting in zip(found, settings, strict=True):
+        kind = {"neighbors": "zero-out", "kind": GaussianDP}
+        account = BudgetAccount([data["budgets"][who]], **kind)
+        moves, admitted, spent = zip(*weeks_of(account, data, **setting), strict=True)
+        assert [one["fits"] for one in weeks] == list(admitted)
+        np.testing.assert_allclose([one["move"] for one in weeks], moves, rtol=EXACT, atol=0)
+        ends = [one["end"] for one in weeks]
+        np.testing.assert_allclose(ends, spent, rtol=EXACT, atol=1e-12)
+        assert max(ends) <= data["budgets"][who] * (1 + 1e-12)
+        kept = [move for move, is_in in zip(moves, admitted, strict=True) if is_in and move]
+        [at] = ask("filter.joints", [[kept]])
+        at = np.vstack([[0, 0], *at])
+        legs = np.diff(at, axis=0)
+        np.testing.assert_allclose(np.hypot(*legs.T), kept, rtol=EXACT)
+        np.testing.assert_allclose(np.sum(legs * at[:-1], axis=1), 0, atol=1e-12)  # right angles
+        assert np.hypot(*at[-1]) == pytest.approx(spent[-1], rel=EXACT)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 40])
@@ -1515,24 +1647,48 @@ def test_a_round_is_played_and_the_score_stands_beside_the_best_rate(visit):
     assert "Round 1: the total" in said(tab)
 
 
-def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
-    tab = visit("tilt")
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_band_is_held_by_its_rim_and_rests_where_it_is_cheapest(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("tilt", viewport=size, has_touch=touch, is_mobile=touch)
     assert not tab.get_by_role("slider", name="Tilt").is_visible()
     assert "72" not in said(tab)
     tab.get_by_role("button", name="90", exact=True).click()
     assert said(tab).startswith("Not quite: less is enough. Tilt 0")
-    assert "Tilt 0 degrees, total variance 52 + 52 = 104. Nobody is outside" in said(tab)
-    across = tab.get_by_role("slider", name="Variance across")
-    across.focus()
-    tab.keyboard.press("ArrowLeft")
-    assert "Outside the ellipse: Chi" in said(tab)
-    chi = gaussian_success_rate(np.sqrt(4**2 / 52 + 6**2 / 51))
-    assert f"about Chi, with probability {chi:.3f}; the ceiling is 0.691." in said(tab)
+    assert "Tilt 0 degrees, total variance 52 + 52 = 104, and everybody is hidden" in said(tab)
+    assert "held open by Chi 0.50 and Dora 0.50, and rests" in said(tab)
     tilt = tab.get_by_role("slider", name="Tilt")
+    pull(tab, tab.locator(".explore-grip circle").nth(1), 20, 70, touch)
+    turned = int(tilt.get_attribute("aria-valuetext").rstrip("°"))
+    assert 15 < turned < 75
     tilt.focus()
-    for _ in range(9):
-        tab.keyboard.press("ArrowRight")
-    tab.get_by_role("button", name="Cheapest for this tilt").click()
-    assert tilt.get_attribute("aria-valuetext") == "45°"
-    assert across.get_attribute("aria-valuetext") == "12"
-    assert "Tilt 45 degrees, total variance 60 + 12 = 72. Nobody is outside" in said(tab)
+    for _ in range(abs(turned - 45)):
+        tab.keyboard.press("ArrowLeft" if turned > 45 else "ArrowRight")
+    tab.get_by_role("button", name="Let go of the rim").click()
+    assert "Tilt 45 degrees, total variance 60 + 12 = 72, and everybody is hidden" in said(tab)
+    tab.get_by_role("button", name="Eva, (2, 8), joins the club").click()
+    tab.get_by_role("button", name="Let go of the rim").click()
+    assert "72, and" not in said(tab)
+    tab.get_by_role("button", name="Show the extreme").click()
+    assert "held open by Chi 0.50 and Dora 0.50, and a hand pushes its rim in" in said(tab)
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_total_is_dragged_and_the_coach_asks_for_less(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("filter", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "In week 5 he is left out. How far apart are the bells then?" in said(tab)
+    tab.get_by_role("button", name="0", exact=True).click()
+    assert said(tab).startswith("Right: 0. Who takes part in a house no longer depends")
+    assert "a leg of 0.1 would end outside, at 0.224." in said(tab)
+    low = tab.get_by_role("slider", name="After one below, ask for")
+    low.focus()
+    for _ in range(5):
+        tab.keyboard.press("ArrowLeft")
+    assert low.get_attribute("aria-valuetext") == "0.5 of it"
+    last = tab.locator(".explore-grip rect").nth(3)
+    pull(tab, last, 0, 120, touch)  # far above the line: the whole week is asked for again
+    assert "a leg of 0.1 would end outside" in said(tab)
+    pull(tab, last, 0, -240, touch)
+    assert "In week 5 the bells are 0.05 apart, and a leg of this length fits." in said(tab)
+    assert number(r"The ruler ends ([\d.]+) from", said(tab)) <= 0.2

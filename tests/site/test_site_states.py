@@ -20,8 +20,9 @@ from support import ROOT
 from lab.comparison import patients
 from lab.comparison.penalties import by_penalty
 from pdpbook.gradient import dpsgd_total_variation
-from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
+from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
+from pdpbook.minimal import filtered_sums
 from pdpbook.noise import gaussian_mu, l2_laplace_radius
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import per_instance_epsilon
@@ -92,9 +93,15 @@ def right_levels(data):
 
 
 def right_filter(data):
-    account = BudgetAccount([data["budgets"][4]], neighbors="zero-out", kind=GaussianDP)
-    weeks = sum(bool(account.admit(data["hours"][4] / data["noise"])[0]) for _ in range(1000))
-    return nearest(weeks, [16, 25, 80, 400])
+    k, week = data["who"], data["week"]
+
+    def totals(hours):  # of a house, with the same noise in both
+        own = [np.array([hours]), np.array([data["budgets"][k]]), data["noise"], week]
+        return filtered_sums(lambda z, past: z, *own, np.random.default_rng(0))
+
+    gap = (totals(data["hours"][k]) - totals(0.0)) / data["noise"]
+    assert gap[:-1] == pytest.approx(0.1)
+    return 2 if abs(gap[-1]) < 1e-12 else 0 if gap[-1] < 0.1001 else 1
 
 
 def right_posterior(data):
@@ -271,7 +278,7 @@ PRINTED = {
     "audit": r"typically occurs ([\d,]+) and",
     "member": r"{Who}\t\d+\t[\d.]+\t([\d.]+)",
     "concave": r"the mean rate about \w+ is ([\d.]+),",
-    "tilt": r"with probability ([\d.]+);",
+    "tilt": r"the least for all is ([\d.]+)\.",
     "levels": r"= ([\d.]+)\. Bound: at most",
     "shapes": r"([\d.]+) for round noise",
     "sums": r"on the fit\t([\d.]+(?:e-\d+)?)\t",
@@ -279,7 +286,7 @@ PRINTED = {
     "adaops": r"is published as ([\d.]+) on average",
     "belief": r"ε = ([\d.]+) in all",
     "penalty": r"[\d.e]+ \+ [\d.e]+ = ([\d.]+(?:e\d+)?)\.",
-    "filter": r"[\d.e-]+: (\d+) weeks?\. The worst",
+    "filter": r"The ruler ends ([\d.]+) from",
     "careful": r"the noise is ([\d.]+) days\.$",
     "weights": r"own weights need noise of ([\d.]+) days",
     "hills": r"the factor is ([\d.]+) for Zoe",
@@ -304,14 +311,14 @@ SOLVED = {
     "odds": {"epsilon": "2.5"},
     "audit": {"runs": "130"},
     "concave": {"who": "Dora", "noise": "8"},
-    "tilt": {"turn": "45", "along": "60", "across": "12"},
+    "tilt": {"eva": "yes", "turn": "63", "along": "74"},
     "levels": {"who": "Chi", "own": "5"},
     "shapes": {"out": "18"},
     "descent": {"steps": "1000", "sigma": "5"},
     "belief": {"epsilon": "0.08"},
     "penalty": {"epsilon": "10", "lam": "0.1"},
     "plan": {"budget": "3", "column": "1"},
-    "filter": {"who": "Ben", "hours": "0.5", "noise": "40"},
+    "filter": {"who": "Dora", "week": "16", "low": "0.5"},
     "weights": {"own": "1"},
     "told": {"others": "5"},
     "erm": {"rule": "each person", "level": "6"},
