@@ -23,6 +23,7 @@ SAME = re.compile(rf"{USE}(?:<use (?P=head) [^>]*? style=\"(?P=style)\"/>)+")  #
 TO_PAGE = re.compile(
     r'<a class="reference internal" href="([^"]*)"><span class="doc">([^<]*)</span></a>'
 )  # a long list has hundreds, and no style sheet asks for these classes
+INNER = re.compile(r"<g>((?:(?!</?g[ >]).)*)</g>", re.S)  # a group that says nothing, and has none
 #: code that stays in the color of the text
 QUIET = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
@@ -61,7 +62,9 @@ def undraw(svg: str) -> str:
         text = re.sub(r'(?<=base64,)[^"]+', lambda data: "".join(data[0].split()), text)
         return re.sub(r"\s+", " ", text)
 
-    svg = re.sub(r">\s+<", "><", TAG.sub(mend, svg))
+    svg, found = re.sub(r">\s+<", "><", TAG.sub(mend, svg)), 1
+    while found:
+        svg, found = INNER.subn(r"\1", svg)
     return SAME.sub(together, svg)
 
 
