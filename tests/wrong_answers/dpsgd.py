@@ -321,6 +321,26 @@ def everybody_is_in(gradients, rate, batch_size, clip_norm, noise_multiplier, rn
     return averaged(gradients, 1.0, batch_size, noise_multiplier * clip_norm, rng)
 
 
+@wrong("noisy_average", "nobody_is_in_more_often")
+def long_gradients_are_in_more_often(
+    gradients, rate, batch_size, clip_norm, noise_multiplier, rng
+):
+    """Importance sampling; on average people are in as often as the rate says."""
+    length = np.linalg.norm(gradients, axis=1)
+    mean = np.mean(length) if np.any(length) else 1.0
+    chance = rate * np.where(length > 0, length / mean, 1.0)
+    batch = rng.random(len(gradients)) < chance
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, rng, batch)
+
+
+@wrong("noisy_average", "whoever_comes_meets_the_same_noise")
+def noise_by_the_longest_who_came(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    batch = rng.random(len(gradients)) < rate
+    longest = np.linalg.norm(gradients[batch], axis=1).max(initial=0) or clip_norm
+    deviation = noise_multiplier * min(longest, clip_norm)
+    return averaged(gradients, rate, batch_size, deviation, rng, batch)
+
+
 @wrong("noisy_average", "everybody_has_a_coin_of_their_own")
 def a_batch_of_fixed_size(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
     n = len(gradients)
