@@ -322,9 +322,7 @@ def everybody_is_in(gradients, rate, batch_size, clip_norm, noise_multiplier, rn
 
 
 @wrong("noisy_average", "nobody_is_in_more_often")
-def long_gradients_are_in_more_often(
-    gradients, rate, batch_size, clip_norm, noise_multiplier, rng
-):
+def long_gradients_are_in_more_often(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
     """Importance sampling; on average people are in as often as the rate says."""
     length = np.linalg.norm(gradients, axis=1)
     mean = np.mean(length) if np.any(length) else 1.0

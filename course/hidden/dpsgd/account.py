@@ -1,5 +1,6 @@
 """What many noisy steps cost: Rényi divergences of whole orders, and one epsilon in the end."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pdpbook.pages.exercises.properties import ROUNDING, Answer, Demands
 ORDERS = range(2, 257)
 
 
+@cache
 def renyi(rate: float, sigma: float, order: int) -> float:
     """Divergence of one step, from the excess over 1 of its moment, so that nothing cancels."""
     if rate == 1:
