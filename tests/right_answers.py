@@ -841,6 +841,128 @@ def release_by_release(releases, outside, inside, covariance, prior):
     return found
 
 
+# --- dpsgd ---------------------------------------------------------------------------------------
+
+
+@right("dpsgd", "clipped_gradients")
+def gradients_person_by_person(theta, X, y, clip_norm):
+    rows = []
+    for x, label in zip(X, y, strict=True):
+        one = [2 * (sum(a * b for a, b in zip(x, theta, strict=True)) - label) * a for a in x]
+        length = math.hypot(*one)
+        rows.append(one if length <= clip_norm else [a / length * clip_norm for a in one])
+    return np.reshape(rows, X.shape)
+
+
+@right("dpsgd", "clipped_gradients")
+def by_the_smaller_of_two_factors(theta, X, y, clip_norm):
+    gradients = -2 * X * (y - X @ theta)[:, np.newaxis]
+    length = np.sqrt(np.einsum("ij,ij->i", gradients, gradients))
+    with np.errstate(divide="ignore"):
+        factor = np.minimum(1, clip_norm / length)
+    return (gradients.T * factor).T
+
+
+@right("dpsgd", "clipped_gradients")
+def slopes_are_cut_before_the_rows(theta, X, y, clip_norm):
+    rows = np.linalg.norm(X, axis=1)
+    most = np.divide(clip_norm, rows, out=np.full(len(X), np.inf), where=rows > 0)
+    return np.clip(2 * (X @ theta - y), -most, most)[:, None] * X
+
+
+@right("dpsgd", "noisy_average")
+def noise_first_and_a_list_of_coins(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    n, d = np.shape(gradients)
+    total = [rng.normal(0, noise_multiplier * clip_norm) for _ in range(d)]
+    for k in range(n):
+        if rng.binomial(1, rate):
+            total = total + gradients[k]
+    return list(np.array(total) / batch_size)
+
+
+@right("dpsgd", "noisy_average")
+def so_many_of_all_and_then_who(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    n, d = gradients.shape
+    batch = rng.permutation(n)[: rng.binomial(n, rate)]
+    average = np.ones(len(batch)) @ gradients[batch] / batch_size
+    return average + rng.normal(size=d) * (noise_multiplier * clip_norm / batch_size)
+
+
+@right("dpsgd", "noisy_average")
+def by_a_correlated_normal_law(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    """Noise as the sum of two, and coins as weights of 0 and 1."""
+    weights = (rng.uniform(size=len(gradients)) > 1 - rate) * 1.0
+    parts = rng.normal(size=(2, gradients.shape[1])) * clip_norm * noise_multiplier
+    return (weights @ gradients + 0.6 * parts[0] + 0.8 * parts[1]) / batch_size
+
+
+@right("dpsgd", "epsilon_of_steps")
+def in_whole_binomials(rate, noise_multiplier, steps, delta):
+    found = 0.0, math.inf
+    for order in range(256, 1, -1):
+        logs = [order * (order - 1) / (2 * noise_multiplier**2) + order * math.log(rate)]
+        if rate < 1:
+            logs = [
+                math.log(math.comb(order, j))
+                + j * math.log(rate)
+                + (order - j) * math.log1p(-rate)
+                + j * (j - 1) / (2 * noise_multiplier**2)
+                for j in range(order + 1)
+            ]
+        top = max(logs)
+        moment = top + math.log(math.fsum(math.exp(one - top) for one in logs))
+        proved = (steps * moment - math.log(delta * order)) / (order - 1)
+        found = 0.0, min(found[1], proved + math.log((order - 1) / order))
+    return max(found)
+
+
+@right("dpsgd", "epsilon_of_steps")
+def by_a_binomial_law(rate, noise_multiplier, steps, delta):
+    orders = np.arange(2, 257)[:, None]
+    j = np.arange(257)
+    logs = stats.binom.logpmf(j, orders, rate) + j * (j - 1) / (2 * noise_multiplier**2)
+    renyi = special.logsumexp(logs, axis=1) / (orders[:, 0] - 1)
+    orders = orders[:, 0]
+    proved = steps * renyi + np.log1p(-1 / orders) - np.log(delta * orders) / (orders - 1)
+    return np.maximum(0, np.min(proved))
+
+
+@right("dpsgd", "train_within")
+def steps_are_counted_first(noisy_average, total, budget, learning_rate, start, most):
+    steps = 0
+    while steps < most and total(steps + 1) <= budget:
+        steps += 1
+    path = np.empty((steps + 1, len(start)))
+    path[0] = start
+    for k in range(steps):
+        path[k + 1] = path[k] - learning_rate * np.asarray(noisy_average(path[k]))
+    return path
+
+
+@right("dpsgd", "train_within")
+def as_lists(noisy_average, total, budget, learning_rate, start, most):
+    path = [list(start)]
+    for k in range(1, most + 1):
+        if not total(k) <= budget:
+            return path
+        drawn = noisy_average(np.array(path[-1]))
+        path.append([a - learning_rate * b for a, b in zip(path[-1], drawn, strict=True)])
+    return path
+
+
+@right("dpsgd", "train_within")
+def steps_by_a_search(noisy_average, total, budget, learning_rate, start, most):
+    """Prices never fall, so that the last step can be found by halving."""
+    low, high = 0, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if total(middle) <= budget else (low, middle)
+    path = np.vstack([start] * (low + 1)).astype(float)
+    for k in range(low):
+        path[k + 1] -= path[0] - path[k] + learning_rate * noisy_average(path[k].copy())
+    return path
+
+
 # --- capstone ------------------------------------------------------------------------------------
 
 

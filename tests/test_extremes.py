@@ -1,9 +1,10 @@
-"""The extreme cases of composition and accounting: their numbers, with fifty digits."""
+"""The extreme cases of three accounts: their numbers, with fifty digits."""
 
 import mpmath as mp
 import pytest
 
 from course.hidden.accounting import concentrated, exact
+from course.hidden.dpsgd import account
 
 
 def delta_of(epsilon, delta, k, total):
@@ -41,3 +42,25 @@ def test_the_epsilons_of_extreme_cases_are_exact(epsilons, multipliers, delta, l
     with mp.workdps(50):
         found = float(least_epsilon(epsilons, multipliers, delta))
     assert found == pytest.approx(least, rel=1e-10, abs=0)
+
+
+def epsilon_of(rate, sigma, steps, delta):
+    """The smallest that a whole order proves, by the sum over j as it is printed."""
+    q, found = mp.mpf(rate), []
+    for order in range(2, 257):
+        moment = mp.fsum(
+            mp.binomial(order, j)
+            * (1 - q) ** (order - j)
+            * q**j
+            * mp.exp(j * (j - 1) / (2 * mp.mpf(sigma) ** 2))
+            for j in range(order + 1)
+        )
+        rest = mp.log(mp.mpf(delta) * order) / (order - 1)
+        found.append(steps * mp.log(moment) / (order - 1) + mp.log1p(-mp.mpf(1) / order) - rest)
+    return min(found)
+
+
+@pytest.mark.parametrize(("run", "expected"), account.CASES)
+def test_the_epsilons_of_extreme_runs_are_exact(run, expected):
+    with mp.workdps(50):
+        assert float(epsilon_of(*run)) == pytest.approx(expected, rel=1e-10, abs=0)

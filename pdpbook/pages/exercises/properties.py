@@ -113,6 +113,7 @@ ASSIGNMENTS = (
     "accounting",
     "user_level",
     "pac",
+    "dpsgd",
     "capstone",
 )
 NOT_WRITTEN = "not written yet"  #: what is wrong with an answer that is a stub
