@@ -20,8 +20,6 @@ from course.sheets import plain, released
 from course.teaching import exercises_of
 from pdpbook.pages.exercises import ASSIGNMENTS
 
-LATER = {"dp_sgd"}  # sheets that have no scaffold yet
-BEGUN_SHEETS = [name for name in ASSIGNMENTS if name not in LATER]
 LONGEST_HINT = 70  # words
 LINE = 75  # characters of a cell
 
@@ -36,7 +34,7 @@ def solutions(name):
     }
 
 
-FUNCTIONS = [(name, one) for name in BEGUN_SHEETS for one in solutions(name)]
+FUNCTIONS = [(name, one) for name in ASSIGNMENTS for one in solutions(name)]
 GAPS = [(name, one, piece) for name, one in FUNCTIONS for piece in scaffolds.scaffolds()[one].gaps]
 
 
@@ -94,7 +92,7 @@ def test_every_gap_counts(name, function, piece):
     assert any(exercise.faults(space[function], part, seed=0) for part in ("visible", "hidden"))
 
 
-@pytest.mark.parametrize("name", BEGUN_SHEETS)
+@pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_a_scaffold_as_handed_out_has_no_marks(tmp_path, name):
     path = tmp_path / f"{name}.ipynb"
     nbformat.write(begun_notebook(name), path)
@@ -103,7 +101,7 @@ def test_a_scaffold_as_handed_out_has_no_marks(tmp_path, name):
     assert set(table.message[table.part == "visible"]) == {"-1: not written yet"}
 
 
-@pytest.mark.parametrize("name", BEGUN_SHEETS)
+@pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_a_filled_scaffold_has_full_marks_and_prints_what_it_says(tmp_path, capsys, name):
     notebook = copy.deepcopy(begun_notebook(name))
     space, tried = set_up(name), []
@@ -142,7 +140,7 @@ def test_neither_a_hint_nor_a_comment_contains_the_algorithm(name, function):
             assert re.sub(r"\s", "", piece) not in told, piece
 
 
-@pytest.mark.parametrize("name", BEGUN_SHEETS)
+@pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_minutes_of_both_are_said(name):
     without = {one.name: one.minutes for one in exercises_of(name, plain(name))}
     within = {one.name: one.minutes for one in exercises_of(name, begun_notebook(name))}
