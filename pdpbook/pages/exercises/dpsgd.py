@@ -23,7 +23,7 @@ visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 
 @visible("clipped_gradients", unseen=7)
-def a_row_of_numbers_for_each_person(answer: Answer, rng: Draws) -> Demands:
+def people_have_rows_of_numbers(answer: Answer, rng: Draws) -> Demands:
     """There is a row for each person and a number for each weight, also when nobody came."""
     n, d = rng.size(6), rng.size(3)
     theta, X, y = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=n)
@@ -39,7 +39,7 @@ def two_people_are_done_by_hand(answer: Answer, rng: Draws) -> bool:
 
 
 @visible("noisy_average", unseen=9)
-def an_average_has_a_number_for_each_weight(answer: Answer, rng: Draws) -> Demands:
+def an_average_has_as_many_numbers_as_weights(answer: Answer, rng: Draws) -> Demands:
     """There is one number for each weight, also when nobody is in the data."""
     gradients = rng.uniform(-0.5, 0.5, (rng.size(5), d := rng.size(3)))
     yield numbers_between(answer(gradients, 0.5, 2.0, 1.0, 1.0, rng.fresh()), (d,))
