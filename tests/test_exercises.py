@@ -720,7 +720,7 @@ WORST = "def worst_event(p, q, epsilon):\n    return np.asarray(p) > LIMIT(epsil
 )
 def test_constants_of_a_notebook_are_kept(tmp_path, constants):
     table = graded_parts(tmp_path, "import numpy as np", constants, WORST)
-    assert table.points.tolist() == [0, 0, 1, 3]
+    assert table.points.tolist() == [1, 3, 0, 0]
 
 
 def test_a_function_may_be_a_lambda(tmp_path):
@@ -864,7 +864,7 @@ def test_a_cell_that_hangs_ends_or_raises_costs_itself(tmp_path, monkeypatch, ce
     monkeypatch.setattr("course.submission.GRACE", 1.0)
     uses = "def privacy_profile(p, q, epsilon):\n    return Own"
     cells = ["import numpy as np\nLIMIT = np.exp", WORST, f"{cell}\nOwn = 3", uses]
-    assert graded_parts(tmp_path, *cells).points.tolist() == [0, 0, 1, 3]
+    assert graded_parts(tmp_path, *cells).points.tolist() == [1, 3, 0, 0]
     with Submission(cells, ["worst_event"], 2.0) as one:
         assert one.found == {"worst_event": 1}
         assert [fault[:60] for fault in one.faults.values()] == ([fault] if fault else [])
@@ -884,7 +884,7 @@ def test_checks_in_a_notebook_are_not_run(tmp_path):
         "from pdpbook.pages.exercises import check\ncheck('foundations/worst_event', worst_event)"
     )
     cells = ["import numpy as np\nLIMIT = np.exp", slow + call + "\n" + WORST]
-    assert graded_parts(tmp_path, *cells).points.tolist() == [0, 0, 1, 3]
+    assert graded_parts(tmp_path, *cells).points.tolist() == [1, 3, 0, 0]
 
 
 def test_an_expression_too_deep_costs_its_cell_alone(tmp_path):

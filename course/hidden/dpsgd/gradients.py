@@ -45,14 +45,15 @@ def nobody_is_longer_than_the_norm(answer: Answer, rng: Generator) -> Demands:
 
 def extremes(rng: Generator) -> Iterator[tuple[Any, Any, Any, float]]:
     """Records that are huge, a norm that is small, one weight, many, and as many as people."""
-    for n, d in ((1, 1), (1, 30), (5, 5), (700, 2), (2, 60)):
+    for n, d in ((1, 1), (1, 30), (5, 5), (1300, 2), (2, 60)):
         yield *people(rng, n, d), 0.1
+    yield *of_length(rng, [10.0] + 30 * [0.05]), 0.5  # long alone
     for size in (1e3, 1e20, 1e50):
         theta, X, y = people(rng)
         yield theta, size * X, y, 1.0
         yield theta, X, size * y, 1.0
     for clip_norm in (1e-9, 1e-4, 1e4):
-        yield *of_length(rng, clip_norm * np.array([0.3, 1.2, 2.0, 50.0])), clip_norm
+        yield *of_length(rng, clip_norm * np.array([0.0, 0.3, 1.2, 2.0, 50.0])), clip_norm
     theta, X, y = people(rng)
     yield np.zeros(4), X, y, 0.2
     yield theta, np.abs(X), -10 * np.abs(y), 0.2
@@ -77,6 +78,9 @@ def a_row_is_about_one_person(answer: Answer, rng: Generator) -> Demands:
         X[2], y[2] = size * X[2], size
         found = np.asarray(answer(theta, X, y, 0.8))
         yield bool(np.allclose(np.delete(found, 2, 0), np.delete(alone, 2, 0), atol=ROUNDING))
+    theta, X, y = of_length(rng, rng.uniform(0.1, 0.9, 40))  # all are short
+    alone = np.vstack([answer(theta, X[k : k + 1], y[k : k + 1], 1.0) for k in range(40)])
+    yield bool(np.allclose(answer(theta, X, y, 1.0), alone, atol=ROUNDING))
 
 
 @hidden("clipped_gradients", weight=2)

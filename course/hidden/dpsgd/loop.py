@@ -16,15 +16,17 @@ Total = Callable[[int], float]
 class Training:
     """Hands out noisy averages, and keeps where they were asked for and what was given."""
 
-    def __init__(self, size: float = 1.0) -> None:
+    def __init__(self, size: float = 1.0, infinite: int = 0) -> None:
         self.size = size
+        self.infinite = infinite  #: the draw that is infinite, if it is above 0
         self.at: list[Any] = []  #: the weights at each draw
         self.gave: list[Any] = []
 
     def average(self, theta: Any) -> Any:
         self.at.append(np.array(theta, dtype=float))
         wave = np.cos(np.arange(np.size(theta)) + 7.0 * len(self.at))
-        self.gave.append(self.size * (0.3 * np.ravel(theta) + wave))
+        size = np.inf if len(self.at) == self.infinite else self.size
+        self.gave.append(size * (0.3 * np.ravel(theta) + wave))
         return self.gave[-1].copy()
 
     def path(
@@ -63,15 +65,27 @@ def jump(k: int) -> float:
     return 0.1 * k if k < 4 else 50.0 + k
 
 
+def fee(k: int) -> float:
+    """Something is to be paid before the first step."""
+    return 0.5 + 0.25 * k
+
+
+def pairs(k: int) -> float:
+    """Every second step is free."""
+    return float((k + 1) // 2)
+
+
 for function, text in (
     (root, "lambda k: 0.3 * k**0.5"),
     (straight, "lambda k: 0.25 * k"),
     (late, "lambda k: 0.01 * k**2"),
     (early, "lambda k: 2 + 0.01 * k if k else 0.0"),
     (jump, "lambda k: 0.1 * k if k < 4 else 50.0 + k"),
+    (fee, "lambda k: 0.5 + 0.25 * k"),
+    (pairs, "lambda k: (k + 1) // 2"),
 ):
     function.__name__ = text
-TOTALS = root, straight, late, early, jump
+TOTALS = root, straight, late, early, jump, fee, pairs
 
 
 def affordable(total: Total, budget: float, most: int = 50) -> int:
@@ -110,6 +124,9 @@ def whatever_is_drawn_is_a_step(answer: Answer, rng: Generator) -> Demands:
         one = Training()
         found = np.asarray(one.path(answer, total, budget))
         yield len(one.at) <= len(found) - 1
+    for one, budget in ((Training(), 100.0), (Training(1e-9), 0.8)):  # as many as it may; tiny ones
+        found = np.asarray(one.path(answer, straight, budget, most=5))
+        yield len(one.at) <= len(found) - 1
 
 
 @hidden("train_within", promise=True)
@@ -127,8 +144,8 @@ def the_extremes(answer: Answer, rng: Generator) -> Demands:
     yield drawn(answer, early, 1.99) == 0
     yield drawn(answer, root, 3.0, most=500) <= 100
     yield drawn(answer, straight, 100.1, most=1000) <= 400
-    for size in (0.0, 1e12):
-        one = Training(size)
+    yield drawn(answer, straight, 375.1, most=3000) <= 1500
+    for one in (Training(0.0), Training(1e12), Training(infinite=2)):
         one.path(answer, straight, 1.3)
         yield len(one.at) <= 5
     for start in (np.zeros(1), np.full(40, 1e3)):

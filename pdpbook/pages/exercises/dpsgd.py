@@ -53,6 +53,14 @@ def averages_repeat_with_their_generator(answer: Answer, rng: Draws) -> Demands:
     return repeats(lambda generator: answer(gradients, 0.5, 4.0, 1.0, 1.0, generator), rng)
 
 
+@visible("noisy_average")
+def with_hardly_any_noise_it_is_a_sum_over_the_size(answer: Answer, rng: Draws) -> bool:
+    """With everybody in the batch and hardly any noise it is their sum over the public size."""
+    gradients = rng.uniform(-0.5, 0.5, (rng.size(6), 2))
+    found = shaped(answer(gradients, 1.0, 4.0, 1.0, 1e-9, rng.fresh()), (2,))
+    return bool(np.allclose(4 * found, gradients.sum(axis=0), atol=1e-5))
+
+
 @visible("epsilon_of_steps", unseen=5)
 def more_is_learned_for_more(answer: Answer, rng: Draws) -> Demands:
     """It grows with the steps and with the rate, where noise is quieter and where delta is less."""
