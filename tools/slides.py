@@ -247,13 +247,16 @@ def print_pdf(chromium, names: list[str], site: Path, out: Path) -> None:
         tab = chromium.new_page(viewport=SIZE)
         tab.goto((site / "slides" / f"{name}.html").as_uri())
         tab.wait_for_selector("html.fitted", state="attached")
-        for file in (out / f"{name}.pdf", out / f"{name}-notes.pdf"):
-            if file.stem.endswith("-notes"):
-                tab.evaluate(SHEETS)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
-            print(f"{file}: made")
+        print_page(tab, out / f"{name}.pdf")
+        tab.evaluate(SHEETS)
+        print_page(tab, out / f"{name}-notes.pdf")
         tab.close()
+
+
+def print_page(tab, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
+    print(f"{file}: made")
 
 
 def main(arguments: list[str]) -> int:

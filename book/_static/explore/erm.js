@@ -131,12 +131,12 @@ print(noise + sampling)  # the bound on the loss`,
           width: wide, height: Math.round(0.76 * (wide - 60)) + 92, left: 48,
           x: { low: -0.6, high: 2.2, ticks: [0, 1, 2], name: "coefficient of warm weather" },
           y: { low: -1.6, high: 0.64, ticks: [-1, 0], name: "of the week before" },
-          keys: [{ color: INK.warm, text: "with Zoe's records" }, { color: INK.soft, text: "had she written the opposite in all" }],
+          keys: [{ color: INK.warm, text: "with Zoe's records" }, { color: INK.soft, dash: "3 2", text: "had she written the opposite in all" }],
           label: `A bowl from above and two walks of ${taken} steps from 0, with one noise. ` +
             (record ? "They part, and each is thin." : "They lie on each other, and both are wild."),
         });
         for (const ring of rings(data, 7)) bowl.line(ring, { color: INK.soft, width: 0.8, dash: "2 3" });
-        bowl.line(flat(other), { color: INK.soft, width: 1.5 });
+        bowl.line(flat(other), { color: INK.soft, dash: "3 2", width: 1.5 });
         bowl.line(flat(hers), { color: INK.warm, width: 1.5 });
         const [end] = flat(hers.slice(-1)), cloud = Math.SQRT2 * eta * sigma;
         bowl.line(Array.from({ length: 49 }, (_, k) => [end[0] + cloud * Math.cos(k * Math.PI / 24), end[1] + cloud * Math.sin(k * Math.PI / 24)]),
@@ -153,10 +153,10 @@ print(noise + sampling)  # the bound on the loss`,
         const far = Math.max(apart + 4, 8), bells = chart({
           width: right, height: 104, left: 48, label: "", x: { low: -4, high: far, ticks: [0],
             name: "all steps together (standard deviations)" }, y: { low: 0, high: 1.35, ticks: [], name: "" } });
-        for (const [mean, color] of [[0, INK.soft], [apart, INK.warm]]) {
+        for (const [mean, color, dash] of [[0, INK.soft, "6 4"], [apart, INK.warm]]) {
           const hill = Array.from({ length: 121 }, (_, k) => mean + k / 15 - 4).map((u) => [u, Math.exp(-((u - mean) ** 2) / 2)]);
           bells.area(hill, { color, opacity: 0.2 });
-          bells.line(hill, { color, width: 2 });
+          bells.line(hill, { color, dash, width: 2 });
         }
         bells.name(`${short(apart)} apart`, apart / 2, 1.12, { color: "currentColor" }, "middle");
         const lines = chart({
