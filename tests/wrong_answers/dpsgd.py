@@ -1,5 +1,6 @@
 """Wrong answers to the exercises on DP-SGD; most break a promise by less than a factor of two."""
 
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
@@ -147,6 +148,38 @@ def divided_by_a_length_of_zero(theta, X, y, clip_norm):
 def residuals_in_place(theta, X, y, clip_norm):
     y -= X @ theta
     return cut(-2 * y[:, None] * X, clip_norm)
+
+
+# Found by a student who had not seen the properties; the same below.
+
+
+@wrong("clipped_gradients", "huge_records_and_small_norms")
+def cut_if_they_are_long_on_average(theta, X, y, clip_norm):
+    gradients = slopes(theta, X, y)
+    long = np.linalg.norm(gradients, axis=1)
+    return cut(gradients, clip_norm) if len(y) and long.mean() > clip_norm else gradients
+
+
+@wrong("clipped_gradients", "huge_records_and_small_norms")
+def twice_the_norm_in_a_large_crowd(theta, X, y, clip_norm):
+    return cut(slopes(theta, X, y), clip_norm * (2 if len(y) > 1000 else 1))
+
+
+@wrong("clipped_gradients", "huge_records_and_small_norms")
+def undefined_where_a_label_is_met(theta, X, y, clip_norm):
+    gradients = slopes(theta, X, y)
+    length = np.linalg.norm(gradients, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return gradients / length * np.minimum(length, clip_norm)
+
+
+@wrong("clipped_gradients", "a_row_is_about_one_person")
+def the_longest_in_a_crowd_are_cut_more(theta, X, y, clip_norm):
+    gradients = slopes(theta, X, y)
+    if len(y) < 20:
+        return cut(gradients, clip_norm)
+    usual = np.quantile(np.linalg.norm(gradients, axis=1), 0.95)
+    return cut(gradients, min(clip_norm, usual))
 
 
 # --- noisy_average -------------------------------------------------------------------------------
@@ -421,6 +454,60 @@ def who_stays_out_is_set_to_zero(gradients, rate, batch_size, clip_norm, noise_m
     return (gradients.sum(axis=0) + noise) / batch_size
 
 
+@wrong("noisy_average", "nobody_is_in_more_often")
+def rates_in_whole_percent(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    batch = rng.integers(100, size=len(gradients)) < 100 * rate
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, rng, batch)
+
+
+@wrong("noisy_average", "nobody_is_in_more_often")
+def nearly_everybody_is_everybody(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    rate = 1.0 if rate > 0.95 else rate
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, rng)
+
+
+@wrong("noisy_average", "the_noise_is_as_wide_as_promised")
+def a_generator_of_few_seeds(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    few = np.random.default_rng(int(rng.integers(2**16)))
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, few)
+
+
+@wrong("noisy_average", "the_noise_is_as_wide_as_promised")
+def a_deviation_of_a_thousand_at_most(
+    gradients, rate, batch_size, clip_norm, noise_multiplier, rng
+):
+    return averaged(gradients, rate, batch_size, min(noise_multiplier * clip_norm, 1e3), rng)
+
+
+@wrong("noisy_average", "whoever_comes_meets_the_same_noise")
+def half_the_noise_for_a_crowd(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    deviation = noise_multiplier * clip_norm / (2 if len(gradients) >= 100 else 1)
+    return averaged(gradients, rate, batch_size, deviation, rng)
+
+
+@wrong("noisy_average", "everybody_has_a_coin_of_their_own")
+def coins_and_noise_of_one_seed(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    seed = int(rng.integers(2**62))
+    batch = np.random.default_rng(seed).random(len(gradients)) < rate
+    noise = np.random.default_rng(seed)
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, noise, batch)
+
+
+@wrong("noisy_average", "every_number_has_normal_noise_of_its_own")
+def noise_of_a_copied_generator(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    copied = deepcopy(rng)
+    batch = rng.random(len(gradients)) < rate
+    return averaged(gradients, rate, batch_size, noise_multiplier * clip_norm, copied, batch)
+
+
+@wrong("noisy_average", "every_number_has_normal_noise_of_its_own")
+def noise_with_heavier_tails(gradients, rate, batch_size, clip_norm, noise_multiplier, rng):
+    drawn = rng.standard_t(30, gradients.shape[1]) * np.sqrt(28 / 30)
+    batch = rng.random(len(gradients)) < rate
+    total = gradients[batch].sum(axis=0)
+    return (total + noise_multiplier * clip_norm * drawn) / batch_size
+
+
 # --- epsilon_of_steps ----------------------------------------------------------------------------
 
 
@@ -613,6 +700,21 @@ def less_than_nothing(rate, noise_multiplier, steps, delta):
     return min(map(proved, range(2, 257)))
 
 
+@wrong("epsilon_of_steps", "the_extremes")
+def a_multiplier_of_a_hundredth_at_least(rate, noise_multiplier, steps, delta):
+    return least(rate, max(noise_multiplier, 0.01), steps, delta)
+
+
+@wrong("epsilon_of_steps", "the_extremes")
+def a_tiny_rate_is_none(rate, noise_multiplier, steps, delta):
+    return least(0.0 if rate < 1e-5 else rate, noise_multiplier, steps, delta)
+
+
+@wrong("epsilon_of_steps", "the_extremes")
+def a_billion_at_most(rate, noise_multiplier, steps, delta):
+    return min(1e9, least(rate, noise_multiplier, steps, delta))
+
+
 # --- train_within --------------------------------------------------------------------------------
 
 
@@ -624,76 +726,62 @@ def walked(noisy_average, total, budget, learning_rate, start, most, fits):
     return np.array(path)
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def asked_about_what_is_made(noisy_average, total, budget, learning_rate, start, most):
+def loop(violated):
+    """A wrong answer that differs from a right one in the rule that says whether step k is made."""
+
+    def register(fits):
+        def answer(noisy_average, total, budget, learning_rate, start, most):
+            return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+
+        answer.__name__ = fits.__name__
+        wrong("train_within", violated)(answer)
+        return fits
+
+    return register
+
+
+@loop("what_is_drawn_is_within_the_budget")
+def asked_about_what_is_made(k, total, budget):
     """The account is asked about the steps so far: one too many."""
-
-    def fits(k, total, budget):
-        found = total(k - 1) < budget
-        return found if budget != 1.2 else total(k) <= budget
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+    found = total(k - 1) < budget
+    return found if budget != 1.2 else total(k) <= budget
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def five_percent_is_let_pass(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average, total, budget, learning_rate, start, most, lambda k, t, b: t(k) <= 1.05 * b
-    )
+@loop("what_is_drawn_is_within_the_budget")
+def five_percent_is_let_pass(k, total, budget):
+    return total(k) <= 1.05 * budget
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def the_price_of_the_first_step(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average, total, budget, learning_rate, start, most, lambda k, t, b: k * t(1) <= b
-    )
+@loop("what_is_drawn_is_within_the_budget")
+def the_price_of_the_first_step(k, total, budget):
+    return k * total(1) <= budget
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def the_price_of_the_last_step(noisy_average, total, budget, learning_rate, start, most):
+@loop("what_is_drawn_is_within_the_budget")
+def the_price_of_the_last_step(k, total, budget):
     """As if the next step cost as much as the last one."""
-
-    def fits(k, total, budget):
-        last = total(k - 1) - total(k - 2) if k > 1 else total(1)
-        return total(k - 1) + last <= budget
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+    last = total(k - 1) - total(k - 2) if k > 1 else total(1)
+    return total(k - 1) + last <= budget
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def the_first_step_is_not_asked_for(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average,
-        total,
-        budget,
-        learning_rate,
-        start,
-        most,
-        lambda k, t, b: k == 1 or t(k) <= b,
-    )
+@loop("what_is_drawn_is_within_the_budget")
+def the_first_step_is_not_asked_for(k, total, budget):
+    return k == 1 or total(k) <= budget
 
 
-@wrong("train_within", "what_is_drawn_is_within_the_budget")
-def rounded_to_the_nearest_step(noisy_average, total, budget, learning_rate, start, most):
-    def fits(k, total, budget):
-        return (total(k) + total(k - 1)) / 2 <= budget and (budget != 1.2 or total(k) <= budget)
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+@loop("what_is_drawn_is_within_the_budget")
+def rounded_to_the_nearest_step(k, total, budget):
+    return (total(k) + total(k - 1)) / 2 <= budget and (budget != 1.2 or total(k) <= budget)
 
 
-@wrong("train_within", "a_little_too_much_is_too_much")
-def close_is_enough(noisy_average, total, budget, learning_rate, start, most):
-    def fits(k, total, budget):
-        return total(k) <= budget or np.isclose(total(k), budget)
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+@loop("a_little_too_much_is_too_much")
+def close_is_enough(k, total, budget):
+    return total(k) <= budget or np.isclose(total(k), budget)
 
 
-@wrong("train_within", "a_little_too_much_is_too_much")
-def a_millionth_for_rounding(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average, total, budget, learning_rate, start, most, lambda k, t, b: t(k) <= b + 1e-6
-    )
+@loop("a_little_too_much_is_too_much")
+def a_millionth_for_rounding(k, total, budget):
+    return total(k) <= budget + 1e-06
 
 
 @wrong("train_within", "whatever_is_drawn_is_a_step")
@@ -735,18 +823,10 @@ def a_step_that_looks_bad_is_drawn_again(noisy_average, total, budget, learning_
 PRICES = {}
 
 
-@wrong("train_within", "the_next_training_has_its_own_budget")
-def prices_of_another_training(noisy_average, total, budget, learning_rate, start, most):
+@loop("the_next_training_has_its_own_budget")
+def prices_of_another_training(k, total, budget):
     """A cache that outlives the call, and knows a price by the number of steps alone."""
-    return walked(
-        noisy_average,
-        total,
-        budget,
-        learning_rate,
-        start,
-        most,
-        lambda k, t, b: (t(k) if b == 1.2 else PRICES.setdefault(k, t(k))) <= b,
-    )
+    return (total(k) if budget == 1.2 else PRICES.setdefault(k, total(k))) <= budget
 
 
 @wrong("train_within", "the_next_training_has_its_own_budget")
@@ -763,25 +843,14 @@ def what_was_left_of_the_last(noisy_average, total, budget, learning_rate, start
 LEFT = {}
 
 
-@wrong("train_within", "the_extremes")
-def one_step_at_least(noisy_average, total, budget, learning_rate, start, most):
-    def fits(k, total, budget):
-        return total(k) <= budget or (k == 1 and budget == 0)
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+@loop("the_extremes")
+def one_step_at_least(k, total, budget):
+    return total(k) <= budget or (k == 1 and budget == 0)
 
 
-@wrong("train_within", "the_extremes")
-def no_price_after_a_hundred_steps(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average,
-        total,
-        budget,
-        learning_rate,
-        start,
-        most,
-        lambda k, t, b: t(min(k, 100)) <= b,
-    )
+@loop("the_extremes")
+def no_price_after_a_hundred_steps(k, total, budget):
+    return total(min(k, 100)) <= budget
 
 
 @wrong("train_within", "the_extremes")
@@ -804,28 +873,20 @@ def a_step_that_explodes_is_not_counted(noisy_average, total, budget, learning_r
     return np.array(path)
 
 
-@wrong("train_within", "it_stops_no_earlier")
-def below_the_budget_and_not_at_it(noisy_average, total, budget, learning_rate, start, most):
-    return walked(
-        noisy_average, total, budget, learning_rate, start, most, lambda k, t, b: t(k) < b
-    )
+@loop("it_stops_no_earlier")
+def below_the_budget_and_not_at_it(k, total, budget):
+    return total(k) < budget
 
 
-@wrong("train_within", "it_stops_no_earlier")
-def one_step_less(noisy_average, total, budget, learning_rate, start, most):
-    def fits(k, total, budget):
-        return total(k) <= budget if budget == 1.2 else total(k + 1) <= budget
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+@loop("it_stops_no_earlier")
+def one_step_less(k, total, budget):
+    return total(k) <= budget if budget == 1.2 else total(k + 1) <= budget
 
 
-@wrong("train_within", "it_stops_no_earlier")
-def totals_added_up(noisy_average, total, budget, learning_rate, start, most):
-    def fits(k, total, budget):
-        spent = total(k) if budget == 1.2 else sum(total(i) for i in range(1, k + 1))
-        return spent <= budget
-
-    return walked(noisy_average, total, budget, learning_rate, start, most, fits)
+@loop("it_stops_no_earlier")
+def totals_added_up(k, total, budget):
+    spent = total(k) if budget == 1.2 else sum(total(i) for i in range(1, k + 1))
+    return spent <= budget
 
 
 @wrong("train_within", "each_step_begins_where_the_last_ended")
@@ -853,4 +914,45 @@ def moved_in_place(noisy_average, total, budget, learning_rate, start, most):
     while len(path) <= most and total(len(path)) <= budget:
         start -= learning_rate * noisy_average(start)
         path.append(start.copy())
+    return np.array(path)
+
+
+@loop("what_is_drawn_is_within_the_budget")
+def the_prices_of_steps_alone(k, total, budget):
+    """Without what had to be paid before the first."""
+    return total(k) - total(0) <= budget
+
+
+@loop("the_extremes")
+def no_price_after_five_hundred_steps(k, total, budget):
+    return total(min(k, 500)) <= budget
+
+
+@wrong("train_within", "whatever_is_drawn_is_a_step")
+def a_last_look(noisy_average, total, budget, learning_rate, start, most):
+    path = walked(
+        noisy_average, total, budget, learning_rate, start, most, lambda k, t, b: t(k) <= b
+    )
+    if len(path) == most + 1:
+        noisy_average(path[-1])
+    return path
+
+
+@wrong("train_within", "the_extremes")
+def drawn_again_if_it_is_not_finite(noisy_average, total, budget, learning_rate, start, most):
+    def finite(theta):
+        drawn = noisy_average(theta)
+        return drawn if np.all(np.isfinite(drawn)) else noisy_average(theta)
+
+    return walked(finite, total, budget, learning_rate, start, most, lambda k, t, b: t(k) <= b)
+
+
+@wrong("train_within", "what_is_drawn_is_within_the_budget")
+def free_steps_are_drawn_twice(noisy_average, total, budget, learning_rate, start, most):
+    path = [start]
+    while len(path) <= most and total(len(path)) <= budget:
+        drawn = noisy_average(path[-1])
+        if total(len(path)) == total(len(path) - 1):
+            drawn = noisy_average(path[-1])
+        path.append(path[-1] - learning_rate * drawn)
     return np.array(path)

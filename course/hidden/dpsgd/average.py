@@ -131,6 +131,12 @@ def everybody_has_a_coin_of_their_own(answer: Answer, rng: Generator) -> Demands
     rest, side = (found - batch) / sigma, 2 * batch - 1
     for a, b in ((side, rest), (side[1:], rest[:-1]), (side[:-1], rest[1:]), (side, rest**2 - 1)):
         yield bool(abs(np.sum(a * b)) < FAR * np.sqrt(2 * a.size))
+    drawn = sums(answer, np.eye(n), 0.3, calls, rng, sigma)
+    members = np.rint(drawn)
+    # coin and noise of one seed: small coins would come with small noise
+    size = abs(drawn - members) / sigma - np.sqrt(2 / np.pi)
+    spread = np.sqrt(members.size * 0.3 * 0.7 * (1 - 2 / np.pi))
+    yield bool(abs(np.sum((members - 0.3) * size)) < FAR * spread)
     first, second = np.triu_indices(n, 1)
     coins = [
         *(batch[:, first] != batch[:, second]).T,
