@@ -117,8 +117,8 @@ def rate(value: Any) -> float:
     low, high = RATES
     if not low <= clean <= high:
         raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise overflows; got {shown(clean)}, "
-            "which follows from epsilon, lam and the domain"
+            f"eta must lie in [{low:g}, {high:g}], or the noise cannot be computed; got "
+            f"{shown(clean)}, which follows from epsilon, lam and the domain"
         )
     return clean
 
