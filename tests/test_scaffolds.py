@@ -1,6 +1,7 @@
 """Scaffolds: functions begun from their solutions, which earn nothing until they are filled."""
 
 import ast
+import contextlib
 import copy
 import functools
 import re
@@ -123,6 +124,96 @@ def test_a_filled_scaffold_has_full_marks_and_prints_what_it_says(tmp_path, caps
     nbformat.write(notebook, path)
     table = grade(path, name)
     assert table.points.sum() == 4 * len(solutions(name))
+
+
+SLIPS = [  # first ideas of somebody who fills a gap, and the gap
+    ("truth_probability", "np.exp(epsilon)"),
+    ("sample_l2_laplace", "rng.uniform(-1, 1, (size, d))"),
+    ("sample_l2_laplace", "rng.random((size, d))"),
+    ("sample_l2_laplace", "np.full(size, d / eta)"),
+    ("sample_l2_laplace", "rng.exponential(d / eta, size)"),
+    ("squared_error_of_noise", "d + d"),
+    ("weighted_ridge", "lam", "lam * np.eye"),
+    ("weighted_ridge", "X.T @ y", "X.T @ (weights * y)"),
+    ("worst_event", "np.asarray(q)"),
+    ("privacy_profile", "forth", "max("),
+    ("privacy_profile", "back", "max("),
+    ("privacy_profile", "forth + back", "max("),
+    ("privacy_profile", "np.sum((p - np.exp(epsilon) * q)[p > q])", "np.maximum(p"),
+    ("epsilon_lower_bound", "hits_p < hits_q", "hits_p == 0"),
+    ("epsilon_lower_bound", "hits_p / draws_p", "stats.beta.ppf(alarm"),
+    ("budget_shares", "len(epsilon)"),
+    ("rate_that_spends_all", "epsilon / (epsilon / np.sum(epsilon))"),
+    ("promise_to_each", "eta / constant"),
+    ("furthest_move", "1 / np.sqrt(lam)", "min("),
+    ("furthest_move", "root / lam", "min("),
+    ("furthest_move", "2", "1 + root"),
+    ("furthest_move", "root * residual / lam", "2 * root"),
+    ("worst_neighbor", "X, y", "X.copy()"),
+    ("worst_neighbor", "(X[i], label)", "(np.array(row)"),
+    ("worst_neighbor", "[0 * X[0], 0 * X[0] + 1]", "product("),
+    ("noise_reach", "1 - chance, d", "chance, d"),
+    ("noise_reach", "eta", "1 / eta"),
+    ("chance_to_be_kept", "-np.exp(-t) * np.exp(spent)", "np.exp(spent - t)"),
+    ("chance_to_be_kept", "np.exp(-spent) - 1", "np.expm1(-spent)"),
+    ("worst_pair", "1 / (d + 1)", "scale / (d + 1)"),
+    ("worst_pair", "scale / d", "scale / (d + 1)"),
+    ("most_exposed_people", "h", "h / (1 - h)"),
+    ("most_exposed_people", "np.argsort(loss)", "np.argsort(-loss)"),
+    ("private_eigenvalue_bound", "np.linalg.eigvalsh(X.T @ X)[-1]", "np.linalg.eigvalsh"),
+    ("private_eigenvalue_bound", "epsilon", "1 / epsilon"),
+    ("private_eigenvalue_bound", "np.log(1 / beta) / epsilon", "np.log("),
+    ("accuse", "stats.chi2.ppf(alarm, 1)", "stats.ncx2"),
+    ("epsilon_in_all", "reads @ costs"),
+    ("delta_in_all", "1 - k * delta - excess", "(1 - delta)**k"),
+    ("epsilon_by_zcdp", "epsilons**2 / 2", "epsilons * np.tanh"),
+    ("epsilon_by_zcdp", "1 / (2 * multipliers)", "1 / (2 * multipliers**2)"),
+    ("answers_within", "np.any(cost <= left)", "np.all("),
+    ("answers_within", "np.sum(cost) <= np.sum(left)", "np.all("),
+    ("answers_within", "mu**2", "Fraction(str(mu))"),
+    ("answers_within", "cost", "cost * fits"),
+    ("cap_contributions", "own[:m]", "rng.permutation"),
+    ("median_law", "1 / len(users) + 0 * y", "1 / (m *"),
+    ("gwa_problem", "b", "tau[user] * b"),
+    ("gwa_problem", "2 * cp.square(b)", "2 * d * cp.square"),
+    ("gaussian_information", "S", "np.linalg.solve"),
+    ("cheapest_noise", "np.diag(noise)", "(axes * noise)"),
+    ("best_guess_rate", "np.linalg.norm(shift)", "np.sqrt("),
+    ("guess_members", "inside - outside", "np.linalg.solve"),
+    ("clipped_step", "len(gradients)", "batch_size"),
+    ("clipped_step", "np.linalg.norm(gradients)", "np.linalg.norm"),
+    ("clipped_gradients", "np.minimum(1, clip_norm)"),
+    ("noisy_average", "noise_multiplier", "noise_multiplier *"),
+    ("train_within", "total(len(path)) < budget", "total("),
+    ("train_within", "total(len(path) - 1) <= budget", "total("),
+    ("train_within", "total(1) * len(path) <= budget", "total("),
+    ("granted_releases", "np.any(after <= budgets)", "np.all("),
+    ("evidence_of_release", "weights[rows] = 0", "without[rows]"),
+]
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: f"{slip[0]}: {slip[1]}")
+def test_a_first_idea_does_not_print_what_is_said(slip, capsys):
+    """Who compares what is printed sees a slip before it costs points."""
+    function, idea, begins = (*slip, "")[:3]
+    name = next(name for name, one in FUNCTIONS if one == function)
+    (piece,) = [one for one in in_order(name, function) if one.startswith(begins)][:1]
+    pieces = [idea if one == piece else one for one in in_order(name, function)]
+    space = set_up(name)
+    for one, solution in solutions(name).items():
+        exec(solution if one != function else "", space)
+    show = scaffolds.scaffolds()[function].show
+    printed = []
+    for cell in (
+        solutions(name)[function],
+        filled(begun(function, solutions(name)[function]), pieces),
+    ):
+        exec(cell, space)
+        with contextlib.suppress(Exception):  # an error is seen, too
+            exec(show, dict(space))
+        printed.append(capsys.readouterr().out)
+    assert printed[0] != ""
+    assert printed[1] != printed[0]
 
 
 @pytest.mark.parametrize(("name", "function"), FUNCTIONS)
