@@ -22,7 +22,7 @@ from nbformat import NotebookNode, v4
 from course.checkout import Refused
 from course.teaching import EXERCISE
 
-MINUTES = 5  # for a gap: an estimate, and never more than the function takes without a scaffold
+MINUTES = 5  # for a gap that its comment nearly fills: an estimate; `minutes` says more
 GAP = "..."
 BODY = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION", re.M | re.S)
 BEGUN = "raise NotImplementedError()  # delete this line when no ... is left"
@@ -33,8 +33,10 @@ ABOUT = """\
 Fill every `...`; the comment above it says what belongs there. What you put in
 may be longer, and you may change everything below the docstring. Then delete
 the line with `NotImplementedError`. Below each function stand a call and what
-it prints if the function is right. The prompts, the checks and the points are
-those of the assignment without a scaffold."""
+it prints if the function is right: compare each number before you go on. Most
+first ideas print another one, even where the check below finds no fault. The
+prompts, the checks and the points are those of the assignment without a
+scaffold."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Scaffold:
 
     gaps: dict[str, str]
     show: str
+    minutes: int = 0  #: if gaps have to be derived
 
 
 @functools.cache
@@ -55,18 +58,18 @@ def read(path: Path) -> dict[str, Scaffold]:
     """The scaffolds of a file; one that is not complete is refused."""
     found = {}
     for name, given in yaml.safe_load(path.read_text(encoding="utf-8")).items():
-        if set(given) != {"gaps", "show"} or not all(given.values()):
+        if set(given) - {"minutes"} != {"gaps", "show"} or not all(given.values()):
             raise Refused(f"{path.name}, {name}: needs gaps and show")
         if not all(given["gaps"].values()):
             raise Refused(f"{path.name}, {name}: every gap needs a comment")
-        found[name] = Scaffold(given["gaps"], given["show"].strip())
+        found[name] = Scaffold(given["gaps"], given["show"].strip(), given.get("minutes", 0))
     return found
 
 
 def minutes(name: str, without: int) -> int:
     """How long a function takes with its scaffold; a question by hand takes as long as without."""
     one = scaffolds().get(name)
-    return min(without, MINUTES * len(one.gaps)) if one else without
+    return min(without, one.minutes or MINUTES * len(one.gaps)) if one else without
 
 
 def begun(name: str, solution: str) -> str:

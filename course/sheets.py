@@ -48,10 +48,10 @@ LED = re.compile(r"\[([^][]*)\]\(book:([\w/]+)\.(ipynb|md)(#[\w-]+)?\)")  # a li
 
 
 def handed_out(source: str) -> str:
-    """Text whose links lead to the site, or are words alone as long as there is none."""
+    """Text whose links lead to the site; as long as there is none, they are titles in italics."""
     site = place()
     if not site.published:
-        return LED.sub(r"\1", source)
+        return LED.sub(r"*\1*", source)
     return LED.sub(lambda link: f"[{link[1]}]({site.page(link[2], link[4] or '')})", source)
 
 

@@ -84,11 +84,11 @@ class Submission:
         """A function of the notebook, with a new limit for its calls."""
         self._left, self._held = min(seconds, CALLS * self._seconds), {}
 
-        return lambda *given: self._call(name, given)
+        return partial(self._call, name)  # no function of ours: its lines are nobody's answer
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: tuple[Any, ...]) -> Any:
+    def _call(self, name: str, *given: Any) -> Any:
         """What a function of the notebook returns; what it raises is raised."""
         if self._process is None:
             left = self._left
