@@ -582,8 +582,8 @@ def test_an_error_comes_with_the_line_that_raised_it(tmp_path):
     assert said.str.contains("it raised TypeError: 'int' object is not subscriptable").all()
     assert said.str.contains("(in: return p / half[0])", regex=False).all()
     (shown,) = table.shown[said.index]
-    assert "it raised TypeError" in shown[0]
-    assert "_call" not in shown[0]  # a line of the grader's is no help
+    assert "it raised TypeError" in shown
+    assert "_call" not in shown  # a line of the grader's is no help
 
 
 def bare(notebook):
