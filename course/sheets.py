@@ -48,10 +48,10 @@ LED = re.compile(r"\[([^][]*)\]\(book:([\w/]+)\.(ipynb|md)(#[\w-]+)?\)")  # a li
 
 
 def handed_out(source: str) -> str:
-    """Text whose links lead to the site; as long as there is none, they are titles in italics."""
+    """Text whose links lead to the site, or are words alone, titles in italics, without one."""
     site = place()
     if not site.published:
-        return LED.sub(r"*\1*", source)
+        return LED.sub(lambda link: f"*{link[1]}*" if link[1][:1].isupper() else link[1], source)
     return LED.sub(lambda link: f"[{link[1]}]({site.page(link[2], link[4] or '')})", source)
 
 

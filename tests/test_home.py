@@ -163,6 +163,7 @@ def test_what_is_handed_out_leads_to_the_site_or_nowhere(name, published, monkey
         assert (sheets.PAGES / "release" / target.partition("#")[0]).is_file()
     if not pdp_home.place().published:
         assert not re.search(r"\]\((?!#)|book:", texts(name))
+        assert re.search(r"^\*[A-Z][^*]+\*$", texts(name), re.M)  # what it trains, a title
 
 
 def test_questions_for_other_platforms_lead_to_the_site_or_nowhere(published, monkeypatch):
