@@ -159,6 +159,7 @@ SLIPS = [  # first ideas of somebody who fills a gap, and the gap
     ("chance_to_be_kept", "np.exp(-spent) - 1", "np.expm1(-spent)"),
     ("worst_pair", "1 / (d + 1)", "scale / (d + 1)"),
     ("worst_pair", "scale / d", "scale / (d + 1)"),
+    ("fits_without_each", "(y - X @ theta)", "(y - X @ theta) / (1 - h)"),
     ("most_exposed_people", "h", "h / (1 - h)"),
     ("most_exposed_people", "np.argsort(loss)", "np.argsort(-loss)"),
     ("private_eigenvalue_bound", "np.linalg.eigvalsh(X.T @ X)[-1]", "np.linalg.eigvalsh"),
@@ -188,6 +189,7 @@ SLIPS = [  # first ideas of somebody who fills a gap, and the gap
     ("train_within", "total(len(path)) < budget", "total("),
     ("train_within", "total(len(path) - 1) <= budget", "total("),
     ("train_within", "total(1) * len(path) <= budget", "total("),
+    ("coefficients_in_units", "high", "high - low"),
     ("granted_releases", "np.any(after <= budgets)", "np.all("),
     ("evidence_of_release", "weights[rows] = 0", "without[rows]"),
 ]
