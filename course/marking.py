@@ -19,7 +19,7 @@ from course.results import lost
 from course.settings import Course
 
 DETAILS = ["student", "exercise", "part", "points", "out_of", "message", "shown", "digest"]
-RULES = "promises"  # marks by other rules are given anew
+RULES = "promises, what is given is left"  # marks by other rules are given anew
 BY_HAND = ["student", "exercise", "points", "out_of"]
 PAGE = """\
 <!doctype html>
