@@ -17,7 +17,13 @@ import pandas as pd
 from course.hidden import assignment
 from course.submission import Lost, Submission
 from pdpbook.pages.exercises.notebook import code_of
-from pdpbook.pages.exercises.properties import LEFT, NOT_WRITTEN, Exercise, Property, seed_of
+from pdpbook.pages.exercises.properties import (
+    ARGUMENT_CHANGED,
+    NOT_WRITTEN,
+    Exercise,
+    Property,
+    seed_of,
+)
 
 __all__ = ["POINTS", "grade", "points", "shares"]
 
@@ -148,15 +154,15 @@ def _lost(exercise: Exercise, fault: Callable[[Property], str]) -> Iterator[dict
     """
     lost: dict[str, int] = {}
     for part, worth in POINTS.items():
-        if lost.keys() - {LEFT}:
+        if lost.keys() - {ARGUMENT_CHANGED}:
             yield {FIRST: 10 * worth}
             return
         lost, properties, least = {}, getattr(exercise, part), 0
         tenths = shares(worth, properties)
         for one, share in zip(properties, tenths, strict=True):
             words = fault(one)
-            if words == LEFT:
-                lost[LEFT] = min(tenths)
+            if words == ARGUMENT_CHANGED:
+                lost[ARGUMENT_CHANGED] = min(tenths)
             elif words:
                 least = HALF if one.promise else least
                 words = PROMISE * (one.promise and words.startswith(one.sentence)) + words

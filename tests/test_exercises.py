@@ -27,7 +27,7 @@ from course.sheets import PAGES, release
 from course.submission import Submission
 from pdpbook.pages.exercises import ASSIGNMENTS, check, graded
 from pdpbook.pages.exercises.notebook import code_of
-from pdpbook.pages.exercises.properties import LEFT, Property
+from pdpbook.pages.exercises.properties import ARGUMENT_CHANGED, Property
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -555,15 +555,15 @@ def test_changing_what_is_given_costs_the_same_by_check_and_by_grade(tmp_path, n
             check(f"{name}/{one}", answer)
             assert table.message[one].tolist() == ["", ""]
             continue
-        with pytest.raises(AssertionError, match=f"properties:\n- {LEFT}\n") as caught:
+        with pytest.raises(AssertionError, match=f"properties:\n- {ARGUMENT_CHANGED}\n") as caught:
             check(f"{name}/{one}", answer)
         assert str(caught.value).count("\n- ") == 1
         assert "# it changed argument" in str(caught.value)
         for part in POINTS:
             cost = least(exercise, part) / 10
             row = table.loc[one, part]
-            assert exercise.faults(answer, part, 0) == [LEFT]
-            assert row.message == f"-{cost:g}: {LEFT}"
+            assert exercise.faults(answer, part, 0) == [ARGUMENT_CHANGED]
+            assert row.message == f"-{cost:g}: {ARGUMENT_CHANGED}"
             assert row.points == POINTS[part] - cost
             assert "# it changed argument" in row.shown
 
@@ -576,7 +576,7 @@ def test_a_change_hides_no_other_fault(tmp_path):
     pure = "    return np.zeros(X.shape[1])"
     other = grade(submission(tmp_path, put("weighted_ridge", pure)), "foundations")
     other = other[other.exercise == "weighted_ridge"]
-    assert mine.message.iloc[0] == f"-0.3: {LEFT}; {other.message.iloc[0]}"
+    assert mine.message.iloc[0] == f"-0.3: {ARGUMENT_CHANGED}; {other.message.iloc[0]}"
     assert mine.message.iloc[1] == f"-3: {FIRST}" == other.message.iloc[1]
     assert points("foundations/weighted_ridge", lambda X, y, weights, lam: 0 * X[0]) == 0
 
@@ -629,7 +629,7 @@ def test_a_change_is_seen_on_both_roads_and_nothing_else_is(change):
         return repr(given) == before  # what a property holds is out of reach
 
     code = f"def f({', '.join(names)}):\n    {body}\n    return 1.0"
-    assert on_both_roads(code, only(called)) == ({LEFT} if change in CHANGES else {""})
+    assert on_both_roads(code, only(called)) == ({ARGUMENT_CHANGED} if change in CHANGES else {""})
 
 
 def test_a_change_is_shown_in_the_call_that_made_it():
@@ -642,7 +642,7 @@ def test_a_change_is_shown_in_the_call_that_made_it():
     exec(code, space)
     shown = only(called).fault(space["f"], 0, "f")
     assert shown.split("\n") == [
-        LEFT,
+        ARGUMENT_CHANGED,
         "f(x=np.array([0.0]), k=1)",
         "# it gave None, as a function does without a return",
         "# it changed argument 1",

@@ -78,11 +78,11 @@ def in_double(found: Any) -> Any:
     return found.astype(float) if narrow else found
 
 
-def copied(given: Any) -> Any:
+def copied(argument: Any) -> Any:
     """An argument of its own; what is no array, and no list or tuple, is handed on."""
-    if isinstance(given, np.ndarray):
-        return given.copy()
-    return type(given)(map(copied, given)) if type(given) in (list, tuple) else given
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    return type(argument)(map(copied, argument)) if type(argument) in (list, tuple) else argument
 
 
 def same(one: Any, other: Any) -> bool:
@@ -97,19 +97,19 @@ def same(one: Any, other: Any) -> bool:
     return bool(one is other or one == other)
 
 
-class Kept:
+class Watched:
     """An answer that gets copies of what it is given, so that a change costs no other property."""
 
     def __init__(self, answer: "Answer"):
         self._answer, self._notes = answer, getattr(answer, "notes", [""])
         self.call: list[str] = []  #: the first call that changed something, as it was noted
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        copies = copied(given)
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        copies = copied(arguments)
         try:
             return in_double(self._answer(*copies, **named))
         finally:
-            pairs = zip(given, copies, strict=True)
+            pairs = zip(arguments, copies, strict=True)
             which = [f"argument {k}" for k, pair in enumerate(pairs, start=1) if not same(*pair)]
             if which and not self.call:
                 self.call = [f"{self._notes[-1]}\n# it changed {' and '.join(which)}"]
@@ -159,7 +159,7 @@ ASSIGNMENTS = (
 )
 NOT_WRITTEN = "not written yet"  #: what is wrong with an answer that is a stub
 #: what is wrong with an answer that changes an argument, though the property itself holds
-LEFT = "what it is given is left as it was: work on a copy"
+ARGUMENT_CHANGED = "what it is given is left as it was: work on a copy"
 SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
@@ -188,14 +188,15 @@ class Property:
 
         The sentence of the property. With a `name` for the answer, below it the smallest calls
         found that fail it in the same way, and what came back, or the `last` few of them; without,
-        in the same line the error that the answer raised, if it did. `LEFT`, if the property holds
-        and the answer changed what it was given. The seed changes what the property draws.
+        in the same line the error that the answer raised, if it did. `ARGUMENT_CHANGED`, if the
+        property holds and the answer changed what it was given. The seed changes what the property
+        draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
         failure = self._failure(answer, Draws(seeds))
         if failure is None or isinstance(failure, NotImplementedError):
             return NOT_WRITTEN if failure else ""
-        sentence = LEFT if isinstance(failure, Changed) else self.sentence
+        sentence = ARGUMENT_CHANGED if isinstance(failure, Changed) else self.sentence
         if not name:
             error = "" if isinstance(failure, Unmet) else f"; it raised {account(failure)}"
             return sentence + error
@@ -209,11 +210,11 @@ class Property:
 
     def _failure(self, answer: Answer, draws: Draws) -> Exception | None:
         """An error that an answer raised, `Unmet`, `Changed`, or nothing."""
-        kept, notes = Kept(answer), getattr(answer, "notes", [])
+        watched, notes = Watched(answer), getattr(answer, "notes", [])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = self.test(kept, draws)
+                found = self.test(watched, draws)
                 for met in found if isinstance(found, Iterator) else [found]:
                     if not met:
                         return Unmet()
@@ -222,8 +223,8 @@ class Property:
                 raise KeyboardInterrupt(f"{self.sentence}; it was interrupted") from None
             except Exception as error:  # whatever a student's code raises is an answer, too
                 return error
-        notes.extend(kept.call)
-        return Changed() if kept.call else None
+        notes.extend(watched.call)
+        return Changed() if watched.call else None
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,9 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     one, told = exercises[function], dict[str, str]()
     faults = [demand.fault(answer, seed_of(seed), function) for demand in one.visible]
     for fault in filter(None, faults):
-        once = LEFT if fault.startswith(LEFT) else fault.rpartition("\n# it raised")[2]
+        once = fault.rpartition("\n# it raised")[2]
+        if fault.startswith(ARGUMENT_CHANGED):
+            once = ARGUMENT_CHANGED
         told.setdefault(once, fault)  # the same error once
     if told:
         lines = "".join("\n- " + fault.replace("\n", "\n    ") for fault in told.values())
