@@ -131,6 +131,8 @@ def test_a_wrong_answer_violates_its_property(name, wrong):
     fault = fault_of(hidden[wrong.violates], wrong.answer)
     assert fault
     assert "raised TypeError" not in fault, "a wrong answer must be plausible, not broken"
+    watches = "leaves" in hidden[wrong.violates].test.__code__.co_names
+    assert (fault == ARGUMENT_CHANGED) is watches, "a change must not stand for another fault"
 
 
 def constant(answer, kind):
