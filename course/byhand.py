@@ -93,7 +93,7 @@ def _answer(folder: Path, name: str, row: dict[str, str], rubric: tuple[str, ...
             for one in ("", "1", "0")
         )
         choice = f'<select data-row="{row["number"]}">{options}</select>'
-        lines.append(f"<label>{choice} {html.escape(line)}</label>")
+        lines.append(f"<label>{choice} {k + 1}. {html.escape(line)}</label>")
     return f"<h3>{html.escape(row['student'])}</h3><blockquote>{text}</blockquote>{''.join(lines)}"
 
 
