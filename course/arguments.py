@@ -1,8 +1,8 @@
-"""Arguments: two sentences by hand after each core function, with a rubric of three lines.
+"""Questions by hand: what is asked, a rubric, a point a line, and two answers, one of them wrong.
 
-A course has them if its settings say `arguments = true`. The question about a function `f` is
-called `why_f`; each line of the rubric is a point. `arguments.yml` has them all, with two model
-answers for tutors, of which one is wrong.
+Those at the end of an assignment stand in its solved notebook. A course whose settings say
+`arguments = true` also asks for two sentences after each core function: the question about a
+function `f` is called `why_f`, and `arguments.yml` has them all.
 """
 
 import functools
@@ -14,12 +14,18 @@ import yaml
 from nbformat import NotebookNode, v4
 
 from course.checkout import Refused
-from course.teaching import Exercise
+from course.sheets import plain
+from course.teaching import EXERCISE, Exercise
 
 PREFIX = "why_"
 MINUTES = 5
 LINES = 3  # of a rubric, a point each
-FILLED = re.compile(r"[01]( [01]){2}")  # a rubric that somebody went through
+FILLED = re.compile(r"[01]( [01])*")  # a rubric that somebody went through
+MODEL = re.compile(
+    r"^Right:\n\n(?P<right>.+?)\n\nWrong:\n\n(?P<wrong>.+?)\n\nWhat it misses: (?P<misses>.+?)\n\n"
+    r"Rubric, a point each:\n\n(?P<rubric>.+?)\n:::$",
+    re.M | re.S,
+)
 PROMPT = """\
 ### Why?
 
@@ -40,12 +46,13 @@ Rubric, a point each:
 
 @dataclass(frozen=True)
 class Argument:
-    """What is asked about a function, and how it is marked."""
+    """What is asked, and how it is marked."""
 
     ask: str
     rubric: tuple[str, ...]
     right: str
     wrong: str
+    misses: str = ""  #: which lines the wrong answer misses, and why it fails
 
 
 @functools.cache
@@ -63,6 +70,24 @@ def read(path: Path) -> dict[str, Argument]:
             raise Refused(f"{path.name}, {name}: needs {', '.join(sorted(fields))}, {LINES} lines")
         found[name] = Argument(given["ask"], tuple(given["rubric"]), given["right"], given["wrong"])
     return found
+
+
+@functools.cache
+def rubrics(assignment: str) -> dict[str, Argument]:
+    """The questions by hand of an assignment, and those about its functions."""
+    found, ask = dict[str, Argument](), ""
+    for cell in plain(assignment).cells:
+        role = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "markdown" and role.get("grade"):
+            model = MODEL.search(cell.source)
+            if model is None:
+                raise Refused(f"{assignment}, {role.grade_id}: needs two answers and a rubric")
+            lines = re.split(r"^\d\. ", model["rubric"], flags=re.M)[1:]
+            rubric = tuple(" ".join(line.split()) for line in lines)
+            answers = model["right"], model["wrong"], " ".join(model["misses"].split())
+            found[role.grade_id] = Argument(ask, rubric, *answers)
+        ask = EXERCISE.split(cell.source)[-1].strip()
+    return found | {PREFIX + name: one for name, one in arguments().items()}
 
 
 def argued(exercises: list[Exercise]) -> list[Exercise]:
@@ -108,14 +133,14 @@ def _cells(one: Exercise, argument: Argument) -> list[NotebookNode]:
     ]
 
 
-def marked(student: str, name: str, written: str) -> tuple[float, str]:
-    """Points of an argument, and what it lacks, from a rubric such as `1 0 1`."""
-    if not FILLED.fullmatch(written.strip()):
-        raise Refused(
-            f"{student}, {name}: the rubric has {LINES} lines; write 1 or 0 for each, such as "
-            f"1 0 1; got {written!r}"
-        )
+def marked(student: str, name: str, written: str, rubric: tuple[str, ...]) -> tuple[float, str]:
+    """Points of an answer, and what it lacks, from a rubric such as `1 0 1`."""
     kept = [mark == "1" for mark in written.split()]
-    lines = arguments()[name.removeprefix(PREFIX)].rubric
-    lacking = [f"-1: {line}" for line, held in zip(lines, kept, strict=True) if not held]
+    if not FILLED.fullmatch(written.strip()) or len(kept) != len(rubric):
+        example = " ".join("10"[k % 2] for k in range(len(rubric)))
+        raise Refused(
+            f"{student}, {name}: the rubric has {len(rubric)} lines; write 1 or 0 for each, such "
+            f"as {example}; got {written!r}"
+        )
+    lacking = [f"-1: {line}" for line, held in zip(rubric, kept, strict=True) if not held]
     return float(sum(kept)), "; ".join(lacking)

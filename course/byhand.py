@@ -1,4 +1,4 @@
-"""A page on which arguments are marked: every answer beside its rubric, a choice for each line.
+"""A page on which questions by hand are marked: every answer by its rubric, a choice for each line.
 
 It reads nothing and sends nothing: *save* gives the table that stands in `marks`, filled in. An
 answer of which some lines have no choice is named, and nothing is saved.
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from course.arguments import PREFIX, arguments
+from course.arguments import rubrics
+from course.cuts import split
 
 PAGE = """\
 <!doctype html>
@@ -18,6 +19,7 @@ PAGE = """\
 <meta name="viewport" content="width=device-width">
 <style>body {{ font: 1rem/1.5 sans-serif; max-width: 55rem; margin: 2rem auto; padding: 0 1rem }}
 blockquote {{ white-space: pre-wrap; background: #f4f4f4; padding: .5rem 1rem; margin: .5rem 0 }}
+.model {{ white-space: pre-line }}
 label {{ display: block }} button {{ font: inherit; padding: .25rem 1rem }}</style>
 <h1>{title}</h1>
 <p>Choose 1 or 0 for each line. <button id="save">Save {file}</button>
@@ -51,20 +53,25 @@ document.getElementById("save").onclick = () => {{
 
 
 def write(folder: Path, name: str, table: pd.DataFrame) -> None:
-    """Write the page of an assignment, if it has arguments; points that there are stay chosen."""
+    """Write the page, if anything is asked by hand; points that there are stay chosen."""
     rows = [{"number": k} | row for k, row in enumerate(table.to_dict("records"))]
-    mine = [row for row in rows if row["exercise"].startswith(PREFIX)]
-    if not mine:
+    if not rows:
         return
-    parts = []
-    for exercise in dict.fromkeys(row["exercise"] for row in mine):
-        argument = arguments()[exercise.removeprefix(PREFIX)]
-        parts.append(f"<h2>{html.escape(exercise)}</h2><p>{html.escape(argument.ask)}</p>")
-        parts.append(f"<p><b>Right:</b> {html.escape(argument.right)}</p>")
-        parts.append(f"<p><b>Wrong:</b> {html.escape(argument.wrong)}</p>")
-        for row in mine:
+    parts, known = [], rubrics(split(name)[0])
+    for exercise in dict.fromkeys(row["exercise"] for row in rows):
+        one = known[exercise]
+        parts.append(f"<h2>{html.escape(exercise)}</h2>")
+        for head, words in (
+            ("", one.ask),
+            ("Right:", one.right),
+            ("Wrong:", one.wrong),
+            ("What it misses:", one.misses),
+        ):
+            if words:
+                parts.append(f"<p class='model'><b>{head}</b> {html.escape(words)}</p>")
+        for row in rows:
             if row["exercise"] == exercise:
-                parts.append(_answer(folder, name, row, argument.rubric))
+                parts.append(_answer(folder, name, row, one.rubric))
     page = PAGE.format(
         title=html.escape(f"{name}: by hand"),
         file=html.escape(f"{name}-by-hand.csv"),
@@ -86,7 +93,7 @@ def _answer(folder: Path, name: str, row: dict[str, str], rubric: tuple[str, ...
             for one in ("", "1", "0")
         )
         choice = f'<select data-row="{row["number"]}">{options}</select>'
-        lines.append(f"<label>{choice} {html.escape(line)}</label>")
+        lines.append(f"<label>{choice} {k + 1}. {html.escape(line)}</label>")
     return f"<h3>{html.escape(row['student'])}</h3><blockquote>{text}</blockquote>{''.join(lines)}"
 
 

@@ -17,7 +17,13 @@ import pandas as pd
 from course.hidden import assignment
 from course.submission import Lost, Submission
 from pdpbook.pages.exercises.notebook import code_of
-from pdpbook.pages.exercises.properties import NOT_WRITTEN, Exercise, Property, seed_of
+from pdpbook.pages.exercises.properties import (
+    ARGUMENT_CHANGED,
+    NOT_WRITTEN,
+    Exercise,
+    Property,
+    seed_of,
+)
 
 __all__ = ["POINTS", "grade", "points", "shares"]
 
@@ -113,7 +119,7 @@ def _marks(
             silent = REST
             submission.silent += 1
             return f"{one.sentence}; {lost}"
-        if words and words != NOT_WRITTEN:
+        if words and words != NOT_WRITTEN and words not in calls:
             calls[words] = _calls(one, submission, exercise.name, seed)
         return words
 
@@ -143,16 +149,21 @@ def shares(worth: int, properties: list[Property]) -> list[int]:
 def _lost(exercise: Exercise, fault: Callable[[Property], str]) -> Iterator[dict[str, int]]:
     """Tenths of points that are lost, by what is wrong: of the visible part, then of the hidden.
 
-    Promises come first. Whoever breaks one keeps half of the points of all parts at most.
+    Promises come first. Whoever breaks one keeps half of the points of all parts at most. Whoever
+    changes what was given loses the least share of a part, once, and what is hidden still counts.
     """
     lost: dict[str, int] = {}
     for part, worth in POINTS.items():
-        if lost:
+        if lost.keys() - {ARGUMENT_CHANGED}:
             yield {FIRST: 10 * worth}
             return
         lost, properties, least = {}, getattr(exercise, part), 0
-        for one, share in zip(properties, shares(worth, properties), strict=True):
-            if words := fault(one):
+        tenths = shares(worth, properties)
+        for one, share in zip(properties, tenths, strict=True):
+            words = fault(one)
+            if words == ARGUMENT_CHANGED:
+                lost[ARGUMENT_CHANGED] = min(tenths)
+            elif words:
                 least = HALF if one.promise else least
                 words = PROMISE * (one.promise and words.startswith(one.sentence)) + words
                 lost[words] = lost.get(words, 0) + share

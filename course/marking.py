@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from course import byhand
-from course.arguments import PREFIX, marked
+from course.arguments import PREFIX, marked, rubrics
 from course.checkout import Refused
 from course.coursework import handed_in, path_of, progress, report
 from course.cuts import questions, split
@@ -19,7 +19,7 @@ from course.results import lost
 from course.settings import Course
 
 DETAILS = ["student", "exercise", "part", "points", "out_of", "message", "shown", "digest"]
-RULES = "promises"  # marks by other rules are given anew
+RULES = "promises, what is given is left"  # marks by other rules are given anew
 BY_HAND = ["student", "exercise", "points", "out_of"]
 PAGE = """\
 <!doctype html>
@@ -81,9 +81,12 @@ def rows(course: Course, name: str) -> pd.DataFrame:
     """A row for each part of each student; `waiting` is what nobody has graded by hand yet."""
     details = _read(course.folder / "marks" / f"{name}-details.csv", DETAILS)
     hand = _by_hand(course, name).assign(part="by hand", message="", shown="[]")
+    known = rubrics(split(name)[0])
     for at, row in hand.iterrows():
-        if row.exercise.startswith(PREFIX) and row.points:
-            points, lacking = marked(row.student, row.exercise, row.points)
+        written = str(row.points).strip()
+        if written and (row.exercise.startswith(PREFIX) or " " in written):  # else plain points
+            rubric = known[row.exercise].rubric
+            points, lacking = marked(row.student, row.exercise, row.points, rubric)
             hand.loc[at, ["points", "message"]] = f"{points:g}", lacking
     table = pd.concat([details, hand])
     table["waiting"] = table.points == ""

@@ -18,6 +18,7 @@ import numpy as np
 from course import orphans
 from course.plain import encode, say, take
 from pdpbook.pages.exercises.notebook import run
+from pdpbook.pages.exercises.properties import copied, same
 
 MEMORY = 8 * 2**30  # bytes that a student's function may take
 
@@ -71,8 +72,8 @@ def _close_the_door(kept: int) -> None:
 
 
 def _answer(function: Callable[..., Any], given: list[Any]) -> tuple[list[Any], list[bytes]]:
-    """What a call gave, and which arrays it changed."""
-    before = [one.copy() if isinstance(one, np.ndarray) else None for one in given]
+    """What a call gave, and which of its arguments it changed."""
+    before = copied(given)
     arrays: list[bytes] = []
     try:
         value = ["value", encode(function(*given), arrays)]
@@ -82,7 +83,7 @@ def _answer(function: Callable[..., Any], given: list[Any]) -> tuple[list[Any], 
     changed = [
         [k, encode(one, arrays)]
         for k, (one, was) in enumerate(zip(given, before, strict=True))
-        if was is not None and one.tobytes() != was.tobytes()
+        if not same(one, was)
     ]
     return [value, changed], arrays
 

@@ -22,12 +22,12 @@ from wrong_answers import wrong_answers
 
 from course import assignment, points
 from course.grading import FIRST, POINTS, grade, shares
-from course.hidden import leaves
 from course.plain import decode, encode
 from course.sheets import PAGES, release
 from course.submission import Submission
 from pdpbook.pages.exercises import ASSIGNMENTS, check, graded
 from pdpbook.pages.exercises.notebook import code_of
+from pdpbook.pages.exercises.properties import ARGUMENT_CHANGED, Property
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -131,6 +131,8 @@ def test_a_wrong_answer_violates_its_property(name, wrong):
     fault = fault_of(hidden[wrong.violates], wrong.answer)
     assert fault
     assert "raised TypeError" not in fault, "a wrong answer must be plausible, not broken"
+    watches = "leaves" in hidden[wrong.violates].test.__code__.co_names
+    assert (fault == ARGUMENT_CHANGED) is watches, "a change must not stand for another fault"
 
 
 def constant(answer, kind):
@@ -500,22 +502,153 @@ def test_a_cheat_earns_nothing(tmp_path, cheat):
     assert table.points.sum() == 0
 
 
-def test_arrays_of_a_property_are_out_of_reach():
-    """Data put to zero would make zero right; a property sees it only where it asks."""
-    X = np.ones(3)
-    with Submission(["def f(X): X[...] = 0"], ["f"], 20.0) as one:
-        one.function("f")(X)
-        np.testing.assert_array_equal(X, 1)
-        assert not leaves(one.function("f"), X)
-        assert leaves(one.function("f"), np.zeros(3))
+SPOIL = """
+def spoiled(given):
+    if isinstance(given, tuple):
+        return tuple(map(spoiled, given))
+    if isinstance(given, np.ndarray):
+        given[...] = 0 if given.any() else 1
+    elif isinstance(given, list):
+        given.append(0)
+    return given
+
+def spoiling(function):
+    from copy import deepcopy
+    def spoils(*given):
+        plain = (np.ndarray, list, tuple)
+        found = function(*(deepcopy(k) if isinstance(k, plain) else k for k in given))
+        for one in given:
+            spoiled(one)
+        return found
+    return spoils
+"""
 
 
-def test_who_changes_what_is_given_loses_that_point_alone(tmp_path):
-    changed = "    X *= np.sqrt(weights)[:, None]\n    y *= np.sqrt(weights)\n    return "
-    changed += "np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ y)"
-    table = grade(submission(tmp_path, put("weighted_ridge", changed)), "foundations")
-    lost = table.message[table.exercise == "weighted_ridge"].iloc[1]
-    assert lost == "-0.4: rows, labels and weights are left as they were handed in"
+def least(exercise, part):
+    return min(shares(POINTS[part], getattr(exercise, part)))
+
+
+def takes_arrays(exercise, answer):
+    """Whether any call of a property hands on what can be changed."""
+    found = []
+
+    def recorded(*given):
+        found.append(any(isinstance(one, np.ndarray | list | tuple) for one in given))
+        return answer(*given)
+
+    assert exercise.faults(recorded, "visible", 0) == []
+    return any(found)
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_changing_what_is_given_costs_the_same_by_check_and_by_grade(tmp_path, name, capsys):
+    """Check said that all holds, and the grader took a share; other properties never notice."""
+    notebook = nbformat.read(PAGES / f"{name}.ipynb", as_version=4)
+    functions = assignment(name).exercises
+    lines = [f"{one} = spoiling({one})" for one in functions]
+    notebook.cells.append(nbformat.v4.new_code_cell("\n".join([SPOIL, *lines])))
+    nbformat.write(notebook, tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", name).set_index(["exercise", "part"])
+    space = {"np": np}
+    exec(SPOIL, space)
+    for one, exercise in functions.items():
+        answer = space["spoiling"](reference(name)[one])
+        if not takes_arrays(exercise, reference(name)[one]):
+            check(f"{name}/{one}", answer)
+            assert table.message[one].tolist() == ["", ""]
+            continue
+        with pytest.raises(AssertionError, match=f"properties:\n- {ARGUMENT_CHANGED}\n") as caught:
+            check(f"{name}/{one}", answer)
+        assert str(caught.value).count("\n- ") == 1
+        assert "# it changed argument" in str(caught.value)
+        for part in POINTS:
+            cost = least(exercise, part) / 10
+            row = table.loc[one, part]
+            assert exercise.faults(answer, part, 0) == [ARGUMENT_CHANGED]
+            assert row.message == f"-{cost:g}: {ARGUMENT_CHANGED}"
+            assert row.points == POINTS[part] - cost
+            assert "# it changed argument" in row.shown
+
+
+def test_a_change_hides_no_other_fault(tmp_path):
+    """What fails a property fails it with and without a change, here and there."""
+    body = "    weights *= 2\n    y -= y\n    return np.zeros(X.shape[1])"
+    table = grade(submission(tmp_path, put("weighted_ridge", body)), "foundations")
+    mine = table[table.exercise == "weighted_ridge"]
+    pure = "    return np.zeros(X.shape[1])"
+    other = grade(submission(tmp_path, put("weighted_ridge", pure)), "foundations")
+    other = other[other.exercise == "weighted_ridge"]
+    assert mine.message.iloc[0] == f"-0.3: {ARGUMENT_CHANGED}; {other.message.iloc[0]}"
+    assert mine.message.iloc[1] == f"-3: {FIRST}" == other.message.iloc[1]
+    assert points("foundations/weighted_ridge", lambda X, y, weights, lam: 0 * X[0]) == 0
+
+
+def only(test):
+    return Property("one", "it is as it is", test)
+
+
+def on_both_roads(code, one):
+    """What a property says of a function `f` here, and of the same in a notebook."""
+    space = {"np": np}
+    exec(code, space)
+    with Submission(["import numpy as np", code], ["f"], 20.0) as there:
+        return {one.fault(space["f"], 0), one.fault(there.function("f"), 0)}
+
+
+CHANGES = {
+    "a sort": ("x.sort()", [np.array([2.0, 1.0])]),
+    "a clip": ("np.clip(x, 0, 1, out=x)", [np.array([2, 1])]),
+    "another shape": ("x.shape = (1, -1)", [np.ones((2, 3))]),
+    "a list": ("x.sort()", [[2, 1]]),
+    "an entry of a list": ("x[0] = np.zeros(2)", [[2, 1]]),
+    "an array in a pair": ("x[1][0] = 7", [(np.zeros(2), np.zeros(2))]),
+    "the second of two": ("y += 1", [np.zeros(2), np.zeros(2)]),
+    "on the way to an error": ("x += 1; raise ValueError", [np.zeros(2)]),
+}
+KEEPS = {
+    "a sorted copy": ("x = np.sort(x)", [np.array([2.0, 1.0])]),
+    "what it was": ("x.sort()", [np.array([1.0, 2.0])]),
+    "NaN": ("x[:] = x", [np.array([np.nan, 0.0])]),
+    "a column that is not contiguous": ("x = x + 1", [np.ones((3, 2))[:, 0]]),
+    "the argument itself": ("return x", [np.ones(2)]),
+    "a copy, in place": ("x = np.array(x); x *= 2", [np.ones(2, int)]),
+    "a list anew": ("x = x + [1]", [[2, 1]]),
+    "one number": ("x += 1", [np.float64(1.0)]),
+}
+
+
+@pytest.mark.parametrize("change", [*CHANGES, *KEEPS])
+def test_a_change_is_seen_on_both_roads_and_nothing_else_is(change):
+    body, given = (CHANGES | KEEPS)[change]
+    names = "xy"[: len(given)]
+
+    def called(answer, rng):
+        before = repr(given)
+        try:
+            answer(*given)
+        except ValueError:
+            pass
+        return repr(given) == before  # what a property holds is out of reach
+
+    code = f"def f({', '.join(names)}):\n    {body}\n    return 1.0"
+    assert on_both_roads(code, only(called)) == ({ARGUMENT_CHANGED} if change in CHANGES else {""})
+
+
+def test_a_change_is_shown_in_the_call_that_made_it():
+    def called(answer, rng):
+        for k in range(3):
+            yield answer(np.array([0.0]), k) is None
+
+    code = "def f(x, k):\n    x += k == 1"
+    space = {}
+    exec(code, space)
+    shown = only(called).fault(space["f"], 0, "f")
+    assert shown.split("\n") == [
+        ARGUMENT_CHANGED,
+        "f(x=np.array([0.0]), k=1)",
+        "# it gave None, as a function does without a return",
+        "# it changed argument 1",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ class Unmet(AssertionError):
         return str(self).split("\n")
 
 
+class Changed(Unmet):
+    """An answer has a property, and changed what it was given."""
+
+
 class Draws(np.random.Generator):
     """A generator that can be made to draw little: at most `most` of a kind, and in tenths."""
 
@@ -74,6 +78,43 @@ def in_double(found: Any) -> Any:
     return found.astype(float) if narrow else found
 
 
+def copied(argument: Any) -> Any:
+    """An argument of its own; what is no array, and no list or tuple, is handed on."""
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    return type(argument)(map(copied, argument)) if type(argument) in (list, tuple) else argument
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether an argument is what its copy is."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):  # by bytes, as NaN is no number that equals itself
+        alike = one.shape == other.shape and one.dtype == other.dtype
+        return bool(alike and one.tobytes() == other.tobytes())
+    if type(one) in (list, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one is other or one == other)
+
+
+class Watched:
+    """An answer that gets copies of what it is given, so that a change costs no other property."""
+
+    def __init__(self, answer: "Answer"):
+        self._answer, self._notes = answer, getattr(answer, "notes", [""])
+        self.call: list[str] = []  #: the first call that changed something, as it was noted
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        copies = copied(arguments)
+        try:
+            return in_double(self._answer(*copies, **named))
+        finally:
+            pairs = zip(arguments, copies, strict=True)
+            which = [f"argument {k}" for k, pair in enumerate(pairs, start=1) if not same(*pair)]
+            if which and not self.call:
+                self.call = [f"{self._notes[-1]}\n# it changed {' and '.join(which)}"]
+
+
 def shaped(found: Any, shape: tuple[int, ...]) -> Any:
     """An array, of this shape."""
     if np.shape(found) != shape:
@@ -117,6 +158,8 @@ ASSIGNMENTS = (
     "capstone",
 )
 NOT_WRITTEN = "not written yet"  #: what is wrong with an answer that is a stub
+#: what is wrong with an answer that changes an argument, though the property itself holds
+ARGUMENT_CHANGED = "what it is given is left as it was: work on a copy"
 SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
@@ -145,39 +188,43 @@ class Property:
 
         The sentence of the property. With a `name` for the answer, below it the smallest calls
         found that fail it in the same way, and what came back, or the `last` few of them; without,
-        in the same line the error that the answer raised, if it did. The seed changes what the
-        property draws.
+        in the same line the error that the answer raised, if it did. `ARGUMENT_CHANGED`, if the
+        property holds and the answer changed what it was given. The seed changes what the property
+        draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
         failure = self._failure(answer, Draws(seeds))
         if failure is None or isinstance(failure, NotImplementedError):
             return NOT_WRITTEN if failure else ""
+        sentence = ARGUMENT_CHANGED if isinstance(failure, Changed) else self.sentence
         if not name:
             error = "" if isinstance(failure, Unmet) else f"; it raised {account(failure)}"
-            return self.sentence + error
+            return sentence + error
         for again, most in SMALLER:
             calls = Calls(name, answer, last)
             small = self._failure(calls, Draws(seeds + again, most))
             if type(small) is type(failure):
                 break
         why = f"; {small}" * (isinstance(small, Unmet) and bool(str(small)))
-        return "\n".join([self.sentence + why, *calls.notes])
+        return "\n".join([sentence + why, *calls.notes])
 
     def _failure(self, answer: Answer, draws: Draws) -> Exception | None:
-        """An error that an answer raised, `Unmet`, or nothing."""
+        """An error that an answer raised, `Unmet`, `Changed`, or nothing."""
+        watched, notes = Watched(answer), getattr(answer, "notes", [])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = self.test(lambda *args, **named: in_double(answer(*args, **named)), draws)
+                found = self.test(watched, draws)
                 for met in found if isinstance(found, Iterator) else [found]:
                     if not met:
                         return Unmet()
-                    getattr(answer, "notes", []).clear()
+                    notes.clear()
             except KeyboardInterrupt:  # anew, without the frames that show how it is tested
                 raise KeyboardInterrupt(f"{self.sentence}; it was interrupted") from None
             except Exception as error:  # whatever a student's code raises is an answer, too
                 return error
-        return None
+        notes.extend(watched.call)
+        return Changed() if watched.call else None
 
 
 @dataclass(frozen=True)
@@ -278,7 +325,10 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     one, told = exercises[function], dict[str, str]()
     faults = [demand.fault(answer, seed_of(seed), function) for demand in one.visible]
     for fault in filter(None, faults):
-        told.setdefault(fault.rpartition("\n# it raised")[2], fault)  # the same error once
+        once = fault.rpartition("\n# it raised")[2]
+        if fault.startswith(ARGUMENT_CHANGED):
+            once = ARGUMENT_CHANGED
+        told.setdefault(once, fault)  # the same error once
     if told:
         lines = "".join("\n- " + fault.replace("\n", "\n    ") for fault in told.values())
         raise Unmet(f"{exercise} fails its visible properties:{lines}")
