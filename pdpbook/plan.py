@@ -106,7 +106,8 @@ class ReleasePlan:
     excluded : int
         People who have no budget, or one so small that it would cost all others.
     notes : tuple of str
-        What else to know, if the penalty is the last of the grid, or if users have several rows.
+        What else to know, if the penalty is the last of the grid, if users have several rows, or
+        if the schema fills gaps in the label with a number far from `y_mean`.
     all_rows : bool
         Whether `estimator` is fitted to all rows of every user, by ``fit(..., users=names)``. Else
         to one row of each, which `fit` draws at random.
@@ -420,7 +421,7 @@ def plan(
         candidates=candidates,
         verdict=verdict,
         excluded=_excluded(estimator, epsilon, people, len(columns_bounds)),
-        notes=tuple(_notes(estimator, rows, all_rows)),
+        notes=(*_notes(estimator, rows, all_rows), *_gaps_of_label(columns, y_mean, y_sd)),
         all_rows=all_rows,
     )
 
@@ -602,6 +603,19 @@ def _notes(estimator: Any, rows: Any, all_rows: bool) -> Iterator[str]:
         yield "The penalty is the largest that was tried: a larger one may be better."
 
 
+def _gaps_of_label(columns: Any, y_mean: float, y_sd: float) -> Iterator[str]:
+    """Yield what a gap in the label counts as, where a schema fills it far from the mean."""
+    if not getattr(columns, "clip", False) or columns.label is None:
+        return
+    rule = columns.all_columns[columns.label]
+    middle = (rule.low + rule.high) / 2
+    if rule.fill is None and abs(middle - y_mean) > y_sd:
+        yield (
+            f"A gap in {columns.label!r} counts as {middle:g}, the middle of its bounds, far from "
+            f"y_mean. Numbers({rule.low:g}, {rule.high:g}, fill=...) names a better public number."
+        )
+
+
 def _refuse_account_by_position(account: Any, X: Any) -> None:
     """Raise if an account could not find the users of rows that are drawn."""
     if not isinstance(account, BudgetAccount):  # None, or what the fit of the estimator refuses
@@ -618,9 +632,7 @@ def _refuse_account_by_position(account: Any, X: Any) -> None:
         )
 
 
-def _one_row_of_each(
-    X: Any, y: Any, owners: Users, rng: np.random.Generator
-) -> tuple[Any, Any]:
+def _one_row_of_each(X: Any, y: Any, owners: Users, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return one random row and label of each user, in the order of their names."""
     drawn = np.flatnonzero(owners.places(int(rng.integers(2**63))) == 0)
     drawn = drawn[np.argsort(owners.codes[drawn])]

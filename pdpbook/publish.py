@@ -458,9 +458,9 @@ ROWS = (
 )
 
 DRAWN_ROW = (
-    "It was drawn from all rows of this person, and of these no other was used. So whoever replaces "
-    "all of them replaces one row at most: the promise is about all of them together, and about how "
-    "many there are beyond the first."
+    "It was drawn from all rows of this person, and no other of these was used. So whoever "
+    "replaces all of them replaces one row at most: the promise is about all of them together, and "
+    "about how many there are beyond the first."
 )
 
 DRAWN_ROW_IN_WORDS = (

@@ -549,6 +549,12 @@ def test_one_row_of_each_user_is_drawn_and_keeps_its_label_and_budget(rng):
     assert seen == set(X["b"])  # each of the visits has its turn
     rows, labels = module._one_row_of_each(X.to_numpy(), list(y), users, rng)
     assert np.array_equal(rows[:, 0], labels)
+    others = X.copy()
+    others.loc[owners == "u07"] = 0.0  # all rows of one user are replaced
+    (before, _), (after, _) = (
+        module._one_row_of_each(table, y, users, np.random.default_rng(1)) for table in (X, others)
+    )
+    assert list(before.index[(before != after).any(axis=1)]) == ["u07"]
 
 
 @pytest.mark.parametrize("estimator", [ObjectivePerturbation, PDPRidge, PersonalizedMean])
@@ -565,6 +571,22 @@ def test_a_fit_to_drawn_rows_charges_users_by_name(rng, estimator):
     model.fit(X, y, epsilon=1.0)  # of rows again
     assert "budgets of their rows add up" in statement(model)
     assert "together" not in export(model)["promise"]["words"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "clip", "warns"),
+    [((0, 60), True, True), (Numbers(0, 60, fill=8), True, False), ((0, 60), False, False),
+     ((0, 20), True, False)],
+)  # fmt: skip
+def test_a_plan_says_what_a_gap_in_the_label_counts_as(monkeypatch, rule, clip, warns):
+    monkeypatch.setattr(module, "PENALTIES", (0.1,))
+    schema = PublicSchema({"age": (18, 100), "days": rule}, label="days", clip=clip)
+    found = plan(100, schema, epsilon=1.0, y_mean=8, y_sd=7, r2=0.4)
+    middle = "A gap in 'days' counts as 30, the middle of its bounds"
+    assert any(middle in note for note in found.notes) is warns
+    empty = pd.DataFrame({"age": [40.0], "days": [np.nan]})
+    if clip:  # what the note says is so
+        assert bool(schema.encode(empty).y[0] == 30) is warns
 
 
 def test_an_account_that_cannot_find_the_users_of_drawn_rows_is_refused(rng):
