@@ -185,7 +185,7 @@ class ReleasePlan:
             return model.fit(X, y, epsilon=epsilon, account=account)
         budgets = check_user_epsilon(model.epsilon if epsilon is None else epsilon, owners)
         _refuse_account_by_position(account, X)
-        X, y = _one_row_of_each(X, y, owners, generator_from(model.random_state))
+        X, y = _drawn_rows(X, y, owners, generator_from(model.random_state))
         model.fit(X, y, epsilon=budgets, account=account)
         note_drawn_rows(model)
         return model
@@ -632,11 +632,11 @@ def _refuse_account_by_position(account: Any, X: Any) -> None:
         )
 
 
-def _one_row_of_each(X: Any, y: Any, owners: Users, rng: np.random.Generator) -> tuple[Any, Any]:
+def _drawn_rows(X: Any, y: Any, owners: Users, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return one random row and label of each user, in the order of their names."""
     drawn = np.flatnonzero(owners.places(int(rng.integers(2**63))) == 0)
     drawn = drawn[np.argsort(owners.codes[drawn])]
-    rows, labels = (_safe_indexing(part, drawn) for part in (X, y))
+    rows, labels = (_safe_indexing(values, drawn) for values in (X, y))
     if hasattr(rows, "set_axis"):
         rows = rows.set_axis(owners.labels)
     if hasattr(labels, "set_axis"):

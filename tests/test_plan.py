@@ -535,24 +535,24 @@ def of_visits(rng, people=50, **changed):
     return found, names[visits], X, pd.Series(visits / people)
 
 
-def test_one_row_of_each_user_is_drawn_and_keeps_its_label_and_budget(rng):
+def test_drawn_rows_user_is_drawn_and_keeps_its_label_and_budget(rng):
     _, owners, X, y = of_visits(rng)
     users = module.check_users(owners, len(y))
     seen = set()
     for _ in range(20):
-        rows, labels = module._one_row_of_each(X, y, users, rng)
+        rows, labels = module._drawn_rows(X, y, users, rng)
         assert list(rows.index) == list(labels.index) == sorted(set(owners))
         assert np.array_equal(rows["a"], labels)  # of one visit
         theirs = X.assign(who=owners).groupby("who")["b"].agg(set)
         assert all(row.b in theirs[name] for name, row in rows.iterrows())
         seen |= set(rows["b"])
     assert seen == set(X["b"])  # each of the visits has its turn
-    rows, labels = module._one_row_of_each(X.to_numpy(), list(y), users, rng)
+    rows, labels = module._drawn_rows(X.to_numpy(), list(y), users, rng)
     assert np.array_equal(rows[:, 0], labels)
     others = X.copy()
     others.loc[owners == "u07"] = 0.0  # all rows of one user are replaced
     (before, _), (after, _) = (
-        module._one_row_of_each(table, y, users, np.random.default_rng(1)) for table in (X, others)
+        module._drawn_rows(table, y, users, np.random.default_rng(1)) for table in (X, others)
     )
     assert list(before.index[(before != after).any(axis=1)]) == ["u07"]
 
