@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from pdpbook import Floats, check
+from pdpbook.guarantees import BudgetAccount
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.rehearsal import (
@@ -23,11 +25,13 @@ from pdpbook.rehearsal import (
     budgets_of_people,
     rehearse,
 )
+from pdpbook.release import generator_from
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.sums import Sums
 from pdpbook.tables import row_count
 from pdpbook.user_level import WeightedGradientDescent
-from pdpbook.users import check_users
+from pdpbook.user_records import note_drawn_rows
+from pdpbook.users import Users, check_user_epsilon, check_users
 
 if TYPE_CHECKING:
     from pdpbook.datasets import PublicSchema
@@ -102,10 +106,11 @@ class ReleasePlan:
     excluded : int
         People who have no budget, or one so small that it would cost all others.
     notes : tuple of str
-        What else to know, if the penalty is the last of the grid, or if users have several rows.
+        What else to know, if the penalty is the last of the grid, if users have several rows, or
+        if the schema fills gaps in the label with a number far from `y_mean`.
     all_rows : bool
         Whether `estimator` is fitted to all rows of every user, by ``fit(..., users=names)``. Else
-        to one row of each, drawn at random.
+        to one row of each, which `fit` draws at random.
     of_users : bool
         Whether people are users, who may have several rows: `rows_per_user` was passed. Then `fit`
         needs to know who owns the rows. Else each row is taken to be another person.
@@ -136,27 +141,36 @@ class ReleasePlan:
         Nothing in a table says who owns its rows. The plan knows how many people there are, and
         whether they have several rows, so it refuses what does not agree with that.
 
+        Where users own several rows, and the plan is `of_users` and not for `all_rows`, one row of
+        each is drawn at random, and the estimator is fitted to these rows alone, in the order of
+        the sorted names, which are their index if `X` is a data frame. Whoever replaces all rows of
+        one user replaces one row of these at most, whatever was drawn for the others. So what
+        `guarantee_` promises for a record holds for all rows of a user together.
+
         Parameters
         ----------
         X, y : array_like, shapes (n, d) and (n,)
             Rows and labels. `Sums` do not say who owns the rows: fit the estimator itself to them.
         users : array_like, shape (n,), optional
-            Who owns each row: needed where the plan is `of_users`. No two rows may have one owner,
-            unless the plan is for `all_rows`.
+            Who owns each row: needed where the plan is `of_users`.
         epsilon, account : optional
-            As in the `fit` of the estimator.
+            As in the `fit` of the estimator. Where one row of each user is drawn, budgets are those
+            of users: a number, a mapping or a Series by name, or one value a row, the same on all
+            rows of a user; and an account has one budget for all, or names the users.
 
         Raises
         ------
         ValueError
-            If users are missing, or own several rows where the plan is for one, or if they are not
-            as many as planned. Where their number is protected, as with `AdaSSP`, it may differ.
+            If users are missing, or own several rows where the plan is for people with one each, or
+            if they are not as many as planned. Where their number is protected, as with `AdaSSP`,
+            it may differ.
         """
         if isinstance(X, Sums):
             raise TypeError(
                 "X must be rows: Sums do not say who owns them; fit `estimator` to Sums"
             )
-        number = self._number_of_owners(X, y, users)
+        owners = self._owners(X, y, users)
+        number = len(owners.labels)
         is_protected = isinstance(self.estimator, AdaSSP) and not self.all_rows
         if number != self.people and not is_protected:
             raise ValueError(
@@ -167,10 +181,17 @@ class ReleasePlan:
         model = clone(self.estimator)
         if self.all_rows:
             return model.fit(X, y, users=users, epsilon=epsilon, account=account)
-        return model.fit(X, y, epsilon=epsilon, account=account)
+        if number == len(owners.codes):
+            return model.fit(X, y, epsilon=epsilon, account=account)
+        budgets = check_user_epsilon(model.epsilon if epsilon is None else epsilon, owners)
+        _refuse_account_by_position(account, X)
+        X, y = _drawn_rows(X, y, owners, generator_from(model.random_state))
+        model.fit(X, y, epsilon=budgets, account=account)
+        note_drawn_rows(model)
+        return model
 
-    def _number_of_owners(self, X: Any, y: Any, users: Any) -> int:
-        """Return how many people own the rows, or raise if they may not own so many."""
+    def _owners(self, X: Any, y: Any, users: Any) -> Users:
+        """Return who owns the rows, or raise if they may not own so many."""
         rows = row_count(X)
         if users is None:
             if self.of_users:
@@ -178,17 +199,14 @@ class ReleasePlan:
                     "users must be passed, one name a row: the plan was made with rows_per_user, "
                     "and without names each row would be taken to be another person"
                 )
-            return rows
-        number = len(check_users(users, rows, X=X, y=y).labels)
-        if number < rows and not self.all_rows:
-            way_out = "plan with rows_per_user"
-            if self.of_users:
-                way_out = "draw one row of each at random, before anybody looks"
+        owners = check_users(users, rows, X=X, y=y)
+        number = len(owners.labels)
+        if number < rows and not self.of_users:
             raise ValueError(
                 f"users must name each user once, as the plan is for one row of each; got {rows:,} "
-                f"rows of {number:,} users: {way_out}"
+                f"rows of {number:,} users: plan with rows_per_user"
             )
-        return number
+        return owners
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each candidate, in order: ``pandas.DataFrame(plan.table())``."""
@@ -403,7 +421,7 @@ def plan(
         candidates=candidates,
         verdict=verdict,
         excluded=_excluded(estimator, epsilon, people, len(columns_bounds)),
-        notes=tuple(_notes(estimator, rows, all_rows)),
+        notes=(*_notes(estimator, rows, all_rows), *_gaps_of_label(columns, y_mean, y_sd)),
         all_rows=all_rows,
     )
 
@@ -577,12 +595,53 @@ def _notes(estimator: Any, rows: Any, all_rows: bool) -> Iterator[str]:
     if all_rows:
         yield "Fit to all rows, with users=names, one name a row."
     elif rows is not None:
-        yield "Draw one row of each user at random, before anybody looks, and fit to these rows."
+        yield "Of each user one row takes part, drawn at random by fit(..., users=names)."
     lam = getattr(estimator, "lam", None)
     if lam == PENALTIES[0]:
         yield "The penalty is the smallest that was tried: a smaller one may be better."
     if lam == PENALTIES[-1]:
         yield "The penalty is the largest that was tried: a larger one may be better."
+
+
+def _gaps_of_label(columns: Any, y_mean: float, y_sd: float) -> Iterator[str]:
+    """Yield what a gap in the label counts as, where a schema fills it far from the mean."""
+    if not getattr(columns, "clip", False) or columns.label is None:
+        return
+    rule = columns.all_columns[columns.label]
+    middle = (rule.low + rule.high) / 2
+    if rule.fill is None and abs(middle - y_mean) > y_sd:
+        yield (
+            f"A gap in {columns.label!r} counts as {middle:g}, the middle of its bounds, far from "
+            f"y_mean. Numbers({rule.low:g}, {rule.high:g}, fill=...) names a better public number."
+        )
+
+
+def _refuse_account_by_position(account: Any, X: Any) -> None:
+    """Raise if an account could not find the users of rows that are drawn."""
+    if not isinstance(account, BudgetAccount):  # None, or what the fit of the estimator refuses
+        return
+    if account.people is None and account.budget.n is not None:
+        raise ValueError(
+            "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
+            f"got budgets of {account.budget.n} people in some order"
+        )
+    if account.people is not None and not hasattr(X, "iloc"):
+        raise ValueError(
+            "X must be a DataFrame where an account names its users and one row of each is drawn, "
+            "as their names are its index then"
+        )
+
+
+def _drawn_rows(X: Any, y: Any, owners: Users, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return one random row and label of each user, in the order of their names."""
+    drawn = np.flatnonzero(owners.places(int(rng.integers(2**63))) == 0)
+    drawn = drawn[np.argsort(owners.codes[drawn])]
+    rows, labels = (_safe_indexing(values, drawn) for values in (X, y))
+    if hasattr(rows, "set_axis"):
+        rows = rows.set_axis(owners.labels)
+    if hasattr(labels, "set_axis"):
+        labels = labels.set_axis(owners.labels)
+    return rows, labels
 
 
 def _nobody(epsilon: Any, people: Any) -> str:

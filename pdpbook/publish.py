@@ -27,6 +27,7 @@ from pdpbook.guarantees import (
 from pdpbook.guarantees.promises import Promise
 from pdpbook.linear import LinearRegressor, MeanRegressor
 from pdpbook.release import comparable_settings
+from pdpbook.user_records import has_drawn_rows
 
 if TYPE_CHECKING:
     from pdpbook.datasets import PublicSchema
@@ -399,6 +400,8 @@ def _promise(model: Any, guarantee: Promise) -> dict[str, Any]:
     words = _in_words(guarantee)
     if _takes_rows_for_users(model):
         words += f" {ROW_IS_USER}"
+    if has_drawn_rows(model):
+        words += f" {DRAWN_ROW_IN_WORDS}"
     found: dict[str, Any] = {"words": words, "kind": type(guarantee).__name__}
     if isinstance(guarantee, PACPrivacy):
         rates = np.atleast_1d(guarantee.success_rate)
@@ -452,6 +455,16 @@ def _versions() -> dict[str, str]:
 ROWS = (
     "Somebody who owns several rows has this promise for each of them alone, and the budgets of "
     "their rows add up."
+)
+
+DRAWN_ROW = (
+    "It was drawn from all rows of this person, and no other of these was used. So whoever "
+    "replaces all of them replaces one row at most: the promise is about all of them together, and "
+    "about how many there are beyond the first."
+)
+
+DRAWN_ROW_IN_WORDS = (
+    "The record was drawn from all of theirs, so the promise is about all of them together."
 )
 
 ROW_IS_USER = "Nobody said who owns the rows, so each row was taken to be another user."
@@ -515,6 +528,8 @@ def _unit(model: Any, guarantee: Promise) -> list[str]:
         return [POOL]
     if _takes_rows_for_users(model):
         return [UNITS[guarantee.neighbors], f"**{ROW_IS_USER}** {ROWS}"]
+    if has_drawn_rows(model):
+        return [UNITS[guarantee.neighbors].replace(ROWS, DRAWN_ROW)]
     return [UNITS[guarantee.neighbors]]
 
 

@@ -125,3 +125,16 @@ def note_users(model: Any, are_named: bool) -> None:
             "users=range(n) says that n rows are n users",
             PublicNumbersWarning,
         )
+
+
+def note_drawn_rows(model: Any) -> None:
+    """Note on a fitted model that its rows are one of each user, drawn at random.
+
+    What is said of this release depends on it; a later fit has another promise.
+    """
+    model._promise_of_drawn_rows = model.guarantee_
+
+
+def has_drawn_rows(model: Any) -> bool:
+    """Return whether the release of a model is of one row of each user, drawn at random."""
+    return getattr(model, "_promise_of_drawn_rows", None) is getattr(model, "guarantee_", model)

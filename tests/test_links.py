@@ -79,6 +79,8 @@ def nowhere(path):
         at_home = re.search(rf"^:(?:label|name): *{label}$|\$\$ \({label}\)", own, re.M)
         if role not in {"prf:ref", "eq", "numref"} or not at_home:
             wrong.append(f"{{{role}}}`{target}`")
+    drawings = re.findall(r"\{figure\} +(\S+)", own)
+    wrong += [name for name in drawings if not (path.parent / name).is_file()]
     return wrong + re.findall(r"^:link.*", own, re.M)
 
 
@@ -102,6 +104,7 @@ def test_no_link_leads_nowhere(prepared, name):
         "{doc}`noise`",
         "{cite:t}`wang2019perinstance`",
         "{prf:ref}`thm-pdp-op`",
+        ":::{figure} ../_static/diagrams/map.*\n:::",
         ":::{grid-item-card} Begin\n:link: noise\n:::",
     ],
 )

@@ -17,6 +17,7 @@ from pdpbook.guarantees import BudgetAccount
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.plan import plan
+from pdpbook.publish import export, statement
 from pdpbook.rehearsal import Estimate, rehearse
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedGradientDescent
@@ -30,6 +31,11 @@ LADDER = (30, 100, 300, 1000, 3000)
 @lru_cache
 def planned(people, epsilon=1.0, **other):
     return plan(people, epsilon=epsilon, **(GUESSES | PUBLIC | other))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(57)
 
 
 @pytest.fixture
@@ -469,7 +475,7 @@ def test_what_a_plan_for_users_proposes_can_be_fitted(monkeypatch, all_rows):
         by_name = dict(zip(names, budgets, strict=True))
         model = found.estimator.fit(X, y, users=np.repeat(names, 4), epsilon=by_name)
     else:
-        assert "Draw one row of each user at random" in str(found)
+        assert "Of each user one row takes part, drawn at random" in str(found)
         rows = 4 * np.arange(1000) + rng.integers(0, 4, 1000)
         model = found.estimator.fit(X[rows], y[rows], epsilon=budgets)
     assert sorted(model.guarantee_.epsilon) == sorted(budgets)
@@ -487,8 +493,8 @@ def test_what_a_plan_for_users_proposes_can_be_fitted(monkeypatch, all_rows):
     with pytest.raises(ValueError, match=r"^X must have rows of the 1,000 people .*; got 999\."):
         found.fit(X[some], y[some], users=owners[some])
     if not all_rows:
-        with pytest.raises(ValueError, match=r"^users must name each user once.*: draw one row"):
-            found.fit(X, y, users=owners)
+        drawn = found.fit(X, y, users=owners, epsilon=dict(zip(names, budgets, strict=True)))
+        assert sorted(drawn.guarantee_.epsilon) == sorted(budgets)
 
 
 def a_plan(**changed):
@@ -518,6 +524,83 @@ def test_more_rows_than_people_are_refused_by_a_plan():
         check_is_fitted(found.estimator)
     with pytest.raises(TypeError, match=r"^X must be rows: Sums"):
         found.fit(PDPRidge().sums(X, y), None)
+
+
+def of_visits(rng, people=50, **changed):
+    """A plan for users, and visits of theirs in random order: names, rows and labels."""
+    names = np.array([f"u{k:02d}" for k in range(people)])
+    visits = rng.permutation(np.repeat(np.arange(people), rng.integers(1, 5, people)))
+    X = pd.DataFrame({"a": visits / people, "b": rng.random(len(visits))})
+    found = a_plan(people=people, of_users=True, **changed)
+    return found, names[visits], X, pd.Series(visits / people)
+
+
+def test_drawn_rows_user_is_drawn_and_keeps_its_label_and_budget(rng):
+    _, owners, X, y = of_visits(rng)
+    users = module.check_users(owners, len(y))
+    seen = set()
+    for _ in range(20):
+        rows, labels = module._drawn_rows(X, y, users, rng)
+        assert list(rows.index) == list(labels.index) == sorted(set(owners))
+        assert np.array_equal(rows["a"], labels)  # of one visit
+        theirs = X.assign(who=owners).groupby("who")["b"].agg(set)
+        assert all(row.b in theirs[name] for name, row in rows.iterrows())
+        seen |= set(rows["b"])
+    assert seen == set(X["b"])  # each of the visits has its turn
+    rows, labels = module._drawn_rows(X.to_numpy(), list(y), users, rng)
+    assert np.array_equal(rows[:, 0], labels)
+    others = X.copy()
+    others.loc[owners == "u07"] = 0.0  # all rows of one user are replaced
+    (before, _), (after, _) = (
+        module._drawn_rows(table, y, users, np.random.default_rng(1)) for table in (X, others)
+    )
+    assert list(before.index[(before != after).any(axis=1)]) == ["u07"]
+
+
+@pytest.mark.parametrize("estimator", [ObjectivePerturbation, PDPRidge, PersonalizedMean])
+def test_a_fit_to_drawn_rows_charges_users_by_name(rng, estimator):
+    found, owners, X, y = of_visits(rng, estimator=estimator(clip=True))
+    wanted = {name: 1.0 + (name > "u20") for name in set(owners)}
+    account = BudgetAccount(dict.fromkeys(wanted, 3.0), neighbors="replace-one")
+    model = found.fit(X, y, users=owners, epsilon=wanted, account=account)
+    spent = dict(zip(account.people, account.spent, strict=True))
+    assert spent == wanted
+    assert "all of them together" in statement(model)
+    assert "all of them together" in export(model)["promise"]["words"]
+    assert "budgets of their rows add up" not in statement(model)
+    model.fit(X, y, epsilon=1.0)  # of rows again
+    assert "budgets of their rows add up" in statement(model)
+    assert "together" not in export(model)["promise"]["words"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "clip", "warns"),
+    [((0, 60), True, True), (Numbers(0, 60, fill=8), True, False), ((0, 60), False, False),
+     ((0, 20), True, False)],
+)  # fmt: skip
+def test_a_plan_says_what_a_gap_in_the_label_counts_as(monkeypatch, rule, clip, warns):
+    monkeypatch.setattr(module, "PENALTIES", (0.1,))
+    schema = PublicSchema({"age": (18, 100), "days": rule}, label="days", clip=clip)
+    found = plan(100, schema, epsilon=1.0, y_mean=8, y_sd=7, r2=0.4)
+    middle = "A gap in 'days' counts as 30, the middle of its bounds"
+    assert any(middle in note for note in found.notes) is warns
+    empty = pd.DataFrame({"age": [40.0], "days": [np.nan]})
+    if clip:  # what the note says is so
+        assert bool(schema.encode(empty).y[0] == 30) is warns
+
+
+def test_an_account_that_cannot_find_the_users_of_drawn_rows_is_refused(rng):
+    found, owners, X, y = of_visits(rng)
+    in_some_order = BudgetAccount(np.full(50, 3.0), neighbors="replace-one")
+    with pytest.raises(ValueError, match=r"^account must name its users"):
+        found.fit(X, y, users=owners, account=in_some_order)
+    named = BudgetAccount(dict.fromkeys(owners, 3.0), neighbors="replace-one")
+    with pytest.raises(ValueError, match=r"^X must be a DataFrame where an account names"):
+        found.fit(X.to_numpy(), y.to_numpy(), users=owners, account=named)
+    assert not np.any(in_some_order.spent)
+    assert not np.any(named.spent)
+    with pytest.raises(ValueError, match=r"^epsilon must be a number, a mapping"):
+        found.fit(X, y, users=owners, epsilon=np.ones(50))
 
 
 def test_a_number_of_people_that_is_protected_is_not_compared_with_a_plan():

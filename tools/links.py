@@ -6,10 +6,10 @@ FOLDER/book is what JupyterLab opens: `.` in Binder, where the checkout is throw
 a copy made here, for `make lab`. Within a page JupyterLab's MyST finds labels itself. It knows no
 other notebook and no bibliography; so statements of other pages become links to their cells,
 citations read as author and year and lead to the works cited at the end of the page, and links to
-pages without a notebook lead to the site. A cell that folds on the site has its source collapsed;
-what it printed is shown. Exercises open the student's version, as they do there. Every page gets a
-line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on the site. What
-was prepared before is left as it is.
+pages without a notebook lead to the site. Of a diagram it gets the file for screens. A cell that
+folds on the site has its source collapsed; what it printed is shown. Exercises open the student's
+version, as they do there. Every page gets a line that leads to `contents.ipynb`, made from
+`_toc.yml`, and back to its page on the site. What was prepared before is left as it is.
 """
 
 import posixpath
@@ -38,6 +38,7 @@ CONTENTS = "contents"
 WHERE = "where-you-are"  # id of the cell that leads to the contents and to the site
 CITED = "works-cited"  # id of the cell that a citation leads to
 STUDENT = "exercises/release/"
+DRAWING = re.compile(r"(\{figure\} \S+)\.\*$", re.M)  # of which Sphinx takes svg or pdf
 HERE = {"prf:ref", "numref", "eq"}  # roles that JupyterLab resolves within a notebook
 
 
@@ -160,6 +161,7 @@ class Book:
                 raise Refused(f"{one.name}: {match[0][1:]} leads nowhere")
             return f"]({self.to(one.name, goal.name, cell)})"
 
+        source = DRAWING.sub(r"\1.svg", source)
         return LINK.sub(link, ROLE.sub(role, source))
 
     def _cited(self, page: str, kind: str, keys: str) -> str:
