@@ -26,7 +26,8 @@
     work: [0.3, "Bibliography"], code: [0.05, "Code"] };
   const UNTOLD = new Set(["code", "work"]);
   const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
-  const OTHER = 0.4, ONLY = 0.8; // what another word counts, if the book has the one asked, and if not
+  const OTHER = 0.4, ONLY = 0.8; // what another word counts, if the book uses the one asked, and if not
+  const RARE = 10; // places of a word that the book hardly uses
   const EXACT = 4; // a name that is the whole question
   const LACKS = 0.5; // without the rarest word
   const FEW = 5, SHOWN = 30, SHARE = 0.15; // places: so many, or more with this share of the best
@@ -117,7 +118,7 @@
   // What is looked for: for each word of the question its stem and others, with what they count.
   const terms = (words, { common }) => words.map((word, k) => {
     const root = stem(word), term = new Map();
-    for (const other of same.get(root) ?? []) if (common.has(other)) term.set(other, common.has(root) ? OTHER : ONLY);
+    for (const other of same.get(root) ?? []) if (common.has(other)) term.set(other, (common.get(root) ?? 0) > RARE ? OTHER : ONLY);
     if (common.has(root)) return term.set(root, 1);
     if (k === words.length - 1 && word.length > 2) {
       for (const [whole, other] of stems) {
