@@ -58,7 +58,7 @@ KINDS = {"book/exercises/": "exercise", "book/back/": "back"}  # of pages that a
 # Pages of the back matter that say something themselves, and do not list what other pages say.
 GUIDES = re.compile(
     r"book/back/(instructors|grading|method|proofs|runs|versions|licenses|house|errata|editions"
-    r"|published|papers)\.html"
+    r"|published|bank)\.html"
 )
 FIELDS = ("kind", "names", "address", "where", "keys", "text", "rest")
 OTHER_WORDS = Path(__file__).with_suffix(".yml")
