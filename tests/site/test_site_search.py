@@ -212,7 +212,7 @@ def test_a_place_stands_in_the_list_once(tab, address):
     ("query", "said"),
     [
         ("what is the fine for a GDPR violation", "“GDPR” is not in this book. What is near: "),
-        ("how does homomorphic encryption work", "“homomorphic” and “encryption” are not in this"),
+        ("homomorphic encryption beside noise", "“homomorphic” and “encryption” are not in this"),
         ("a noisy xylophone", "“xylophone” is not in this book. What is near: "),
         ("what is a zero knowledge proof", "“zero knowledge” is not in this book. What is near: "),
     ],
