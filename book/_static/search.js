@@ -148,9 +148,9 @@
   // A name that stands in the question as a whole is as good as a title of which as much is asked.
   const score = ({ kind, long, met, exact, names }, rarest, roots) => {
     const sum = (what) => met.reduce((total, one) => total + one[what], 0);
-    const asked = names.map((name) => name.split(" "))
+    const called = names.map((name) => name.split(" "))
       .filter((name) => name.every((root) => roots.has(root)));
-    const shares = [sum("title") / Math.max(1, long), ...asked.map((name) => name.length / roots.size)];
+    const shares = [sum("title") / Math.max(1, long), ...called.map((name) => name.length / roots.size)];
     const share = exact ? 1 : Math.min(1, Math.max(...shares));
     return sum("points") * (met.filter((one) => one.points).length / met.length) ** 2
       * (1 + share) * KINDS[kind][0] * (met[rarest]?.points === 0 ? LACKS : 1);
