@@ -40,7 +40,8 @@ def questions(_: dict[str, Page]) -> str:
         for question, place in rows.items():
             ((anchor, piece),) = place.items()
             said = sentence(text, anchor, piece, f"{name}, {question!r}")
-            goal = f"../{name}.ipynb" + ("" if anchor == "top" else f"#{anchor}")
+            goal = f"../{file(name).relative_to(ROOT / 'book')}"
+            goal += "" if anchor == "top" else f"#{anchor}"
             box = any(label == anchor for _, label, _ in BOX.findall(text))
             lead = f"{{prf:ref}}`{question} <{anchor}>`" if box else f"[{question}]({goal})"
             entries.append(f"- **{lead}** {said}\n")
@@ -56,9 +57,19 @@ def asked(file: Path = FILE) -> dict[str, dict[str, dict[str, str]]]:
 
 def source(name: str) -> str:
     """The text of a page, with the apostrophes that the site shows."""
-    notebook = nbformat.read(ROOT / "book" / f"{name}.ipynb", as_version=4)
-    cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    return re.sub(r"(?<=\w)'(?=\w|\s)", "’", "\n\n".join(cells)) + "\n"
+    path = file(name)
+    if path.suffix == ".md":
+        text = path.read_text(encoding="utf-8")
+    else:
+        cells = nbformat.read(path, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return re.sub(r"(?<=\w)'(?=\w|\s)", "’", text) + "\n"
+
+
+def file(name: str) -> Path:
+    """The file of a page: a notebook, or a text."""
+    notebook = ROOT / "book" / f"{name}.ipynb"
+    return notebook if notebook.exists() else notebook.with_suffix(".md")
 
 
 def sections(text: str) -> dict[str, str]:

@@ -55,6 +55,11 @@ WHY = "Why this is true: "
 WORD = re.compile(r"[A-Za-z]{3,}")
 HIDDEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.S)  # what a reader does not see
 KINDS = {"book/exercises/": "exercise", "book/back/": "back"}  # of pages that are not chapters
+# Pages of the back matter that say something themselves, and do not list what other pages say.
+GUIDES = re.compile(
+    r"book/back/(instructors|grading|method|proofs|runs|versions|licenses|house|errata|editions"
+    r"|published|bank)\.html"
+)
 FIELDS = ("kind", "names", "address", "where", "keys", "text", "rest")
 OTHER_WORDS = Path(__file__).with_suffix(".yml")
 QUESTIONS = Path(__file__).parents[1] / "questions.yml"
@@ -271,6 +276,8 @@ def finish(app, exception) -> None:
     places = words.pop("places")
     for one in found:
         one["names"] += places.pop(one["address"], [])
+        if one["kind"] == "back" and GUIDES.match(one["address"]):
+            one["kind"] = "guide"
     if places:
         raise ExtensionError(f"{OTHER_WORDS.name} names places that are not: {sorted(places)}")
     found += list(questions(found, yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))))

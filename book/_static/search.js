@@ -8,25 +8,29 @@
 // than all others: then the page says so, and shows what is near.
 // Words match whole; the last one, which may not be typed to its end, also as a beginning.
 (() => {
-  const STOP = new Set(("a about al all allowed also although am an and any anything are as at be "
-    + "been between by can could did do does et everything explain find for from get give had happen "
+  const STOP = new Set(("a about actually al all allowed also although am an and any anything are as at be "
+    + "been between by can cannot could did do does et everything ever explain find for from get give had happen "
     + "happens has have having here how i if in into is it its just like look looks make may me much "
     + "must my need nothing of on one only or our out over please really should simply so some "
     + "something still such take tell than that the their them themselves then there they this to "
     + "too until use using versus very vs want was we were what when where which while who whose why "
     + "will with would you your")
     .split(" "));
+  // The subject of the whole book: in a question about something else it says nothing.
+  const OWN = new Set(["differential", "differentially"]), PRIVATE = /^(private(ly)?|privacy)$/;
   const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta",
     "μ": "mu", "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa",
     "ℓ": "l" };
   const KINDS = { question: [1.2, "Question"], chapter: [1.2, "Chapter"], statement: [1.1, "Statement"], word: [0.95, "Glossary"],
-    section: [0.75, "Section"], exercise: [0.4, "Exercise"], back: [0.35, "Reference"],
+    section: [0.75, "Section"], exercise: [0.4, "Exercise"], guide: [0.7, "Reference"], back: [0.35, "Reference"],
     work: [0.3, "Bibliography"], code: [0.05, "Code"] };
+  const UNTOLD = new Set(["code", "work"]);
   const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
-  const OTHER = 0.6; // another word for what is asked counts so much less
+  const OTHER = 0.4, ONLY = 0.8; // what another word counts, if the book uses the one asked, and if not
+  const RARE = 10; // places of a word that the book hardly uses
   const EXACT = 4; // a name that is the whole question
-  const LACKS = 0.25; // without the rarest word
-  const FEW = 5, SHOWN = 30, SHARE = 0.1; // places: so many, or more with this share of the best
+  const LACKS = 0.5; // without the rarest word
+  const FEW = 5, SHOWN = 30, SHARE = 0.15; // places: so many, or more with this share of the best
   const LENGTH = 200; // words of a text; in a longer one a word says less
   const LONG = 128; // words of an excerpt, and the spaces between them
 
@@ -56,8 +60,9 @@
   const listed = (text) => plain(text).split(" ").filter(Boolean);
   const tokens = (text) => listed(text).map(stem);
   const asked = (query) => {
-    const all = listed(query.replace(/\bwhat (?:do|does) (.*) mean\b/i, "$1"));
-    const told = all.filter((word) => !STOP.has(word));
+    const all = listed(query.replace(/\b(?:what|how) (?:do|does) (.*) (?:mean|work)\b/i, "$1"));
+    const told = all.filter((word) => !STOP.has(word)), rest = told.filter((word) => !OWN.has(word));
+    if (rest.some((word) => !PRIVATE.test(word))) return rest;
     return told.length ? told : all;
   };
   const length = (count) => [...count.values()].reduce((sum, often) => sum + often, 1);
@@ -79,9 +84,13 @@
       const any = new RegExp(`\\b(?:${[...first.keys()].join("|")})\\b`, "g");
       spell = (text) => text.replace(any, (other) => first.get(other));
       same = new Map();
-      for (const group of found.same) {
-        for (const word of group) same.set(stem(word), group.map(stem));
-      }
+      const add = (word, others) =>
+        same.set(stem(word), [...same.get(stem(word)) ?? [], ...others.map(stem)]);
+      for (const group of found.same) for (const word of group) add(word, group);
+      for (const [word, others] of Object.entries(found.asks)) add(word, others);
+      // A subject of two words that only code or the title of another work names is not in the book.
+      const subjects = new Set(Object.keys(found.spelled).filter((one) =>
+        found.spelled[one].some((other) => other.includes(" "))).map(stem));
       const common = new Map(); // in how many records a stem is
       const said = new Map(found.records.map(([, , address, , , text, rest]) =>
         [address, `${text} ${rest}`]).reverse()); // a place before the questions that it answers
@@ -93,11 +102,12 @@
           return count;
         });
         for (const root of new Set(fields.flatMap((field) => [...field.keys()]))) {
+          if (subjects.has(root) && UNTOLD.has(kind)) continue;
           common.set(root, (common.get(root) ?? 0) + 1);
         }
         // A section of the back matter has the name of a chapter, or a bare word: "Personalized".
         // A function has a name without its module, too.
-        const whole = kind === "back" || kind === "exercise" ? names.slice(1)
+        const whole = ["back", "guide", "exercise"].includes(kind) ? names.slice(1)
           : kind === "code" ? [...names, names[0].split(".").at(-1)] : names;
         return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
           long: asked(title).length, room: Math.min(1, Math.sqrt(LENGTH / length(fields[2]))) };
@@ -108,7 +118,7 @@
   // What is looked for: for each word of the question its stem and others, with what they count.
   const terms = (words, { common }) => words.map((word, k) => {
     const root = stem(word), term = new Map();
-    for (const other of same.get(root) ?? []) if (common.has(other)) term.set(other, OTHER);
+    for (const other of same.get(root) ?? []) if (common.has(other)) term.set(other, (common.get(root) ?? 0) > RARE ? OTHER : ONLY);
     if (common.has(root)) return term.set(root, 1);
     if (k === words.length - 1 && word.length > 2) {
       for (const [whole, other] of stems) {
@@ -135,16 +145,20 @@
     return { points, title, name };
   };
 
-  const score = ({ kind, long, met, exact }, rarest) => {
+  // A name that stands in the question as a whole is as good as a title of which as much is asked.
+  const score = ({ kind, long, met, exact, names }, rarest, roots) => {
     const sum = (what) => met.reduce((total, one) => total + one[what], 0);
-    const share = exact ? 1 : Math.min(1, sum("title") / Math.max(1, long));
+    const called = names.map((name) => name.split(" "))
+      .filter((name) => name.every((root) => roots.has(root)));
+    const shares = [sum("title") / Math.max(1, long), ...called.map((name) => name.length / roots.size)];
+    const share = exact ? 1 : Math.min(1, Math.max(...shares));
     return sum("points") * (met.filter((one) => one.points).length / met.length) ** 2
       * (1 + share) * KINDS[kind][0] * (met[rarest]?.points === 0 ? LACKS : 1);
   };
 
   const find = async (query, root) => {
     const all = await load(root), words = [...new Set(asked(query))];
-    const wanted = terms(words, all), phrase = named(query);
+    const wanted = terms(words, all), phrase = named(query), roots = new Set(words.map(stem));
     const hits = new Set(wanted.flatMap((term) => [...term.keys()]));
     const found = all.records.map((record) => ({ ...record, hits,
       exact: record.names.includes(phrase), met: wanted.map((term) => weigh(record, term, all)) }))
@@ -152,7 +166,7 @@
     const many = (k) => found.filter(({ met }) => met[k].points).length;
     const [rarest] = [...wanted.keys()].filter((k) => found.some(({ met }) => met[k].name))
       .sort((one, other) => many(one) - many(other));
-    for (const one of found) one.points = score(one, rarest);
+    for (const one of found) one.points = score(one, rarest, roots);
     const near = SHARE * Math.max(...found.map((one) => one.points));
     for (const one of found) one.points *= one.exact ? EXACT : 1;
     found.sort((one, other) => other.points - one.points);

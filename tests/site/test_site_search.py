@@ -185,7 +185,7 @@ def test_what_strangers_were_answered_stays_answered(tab, address):
     for query in (query for query, answer in asked.items() if answer == "absent"):
         ask(tab, address, query)
         said.append("not in this book" in tab.locator("#search-results [role=status]").inner_text())
-    assert sum(said) >= 4
+    assert len(said) == sum(said) == 5
 
 
 def test_every_question_leads_to_a_place_of_the_site(soups):
@@ -212,7 +212,7 @@ def test_a_place_stands_in_the_list_once(tab, address):
     ("query", "said"),
     [
         ("what is the fine for a GDPR violation", "“GDPR” is not in this book. What is near: "),
-        ("how does homomorphic encryption work", "“homomorphic” and “encryption” are not in this"),
+        ("homomorphic encryption beside noise", "“homomorphic” and “encryption” are not in this"),
         ("a noisy xylophone", "“xylophone” is not in this book. What is near: "),
         ("what is a zero knowledge proof", "“zero knowledge” is not in this book. What is near: "),
     ],
