@@ -141,9 +141,9 @@ class ReleasePlan:
         Nothing in a table says who owns its rows. The plan knows how many people there are, and
         whether they have several rows, so it refuses what does not agree with that.
 
-        Where users own several rows, and the plan is `of_users` and not for `all_rows`, one row of
-        each is drawn at random, and the estimator is fitted to these rows alone, in the order of
-        the sorted names, which are their index if `X` is a data frame. Whoever replaces all rows of
+        Where the plan is `of_users` and not for `all_rows`, one row of each user is drawn at random,
+        and the estimator is fitted to these rows alone, in the order of the sorted names, which are
+        their index if `X` is a data frame. Whoever replaces all rows of
         one user replaces one row of these at most, whatever was drawn for the others. So what
         `guarantee_` promises for a record holds for all rows of a user together.
 
@@ -181,11 +181,13 @@ class ReleasePlan:
         model = clone(self.estimator)
         if self.all_rows:
             return model.fit(X, y, users=users, epsilon=epsilon, account=account)
-        if number == len(owners.codes):
+        if not self.of_users:
             return model.fit(X, y, epsilon=epsilon, account=account)
         budgets = check_user_epsilon(model.epsilon if epsilon is None else epsilon, owners)
         _refuse_account_by_position(account, X)
-        X, y = _drawn_rows(X, y, owners, generator_from(model.random_state))
+        # a stream apart from the noise: of one seed the noise would tell which rows were drawn
+        rng = generator_from(model.random_state).spawn(1)[0]
+        X, y = _drawn_rows(X, y, owners, rng)
         model.fit(X, y, epsilon=budgets, account=account)
         note_drawn_rows(model)
         return model

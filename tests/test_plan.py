@@ -485,7 +485,10 @@ def test_what_a_plan_for_users_proposes_can_be_fitted(monkeypatch, all_rows):
         budgets = dict(zip(names, budgets, strict=True))
     assert found.of_users
     again = found.fit(X[rows], y[rows], users=owners[rows], epsilon=budgets)
-    assert again.guarantee_ == model.guarantee_
+    if all_rows:
+        assert again.guarantee_ == model.guarantee_
+    else:  # in the order of the names, however many rows a user happens to have
+        assert np.array_equal(again.guarantee_.epsilon, budgets[np.argsort(names)])
     assert type(again) is type(found.estimator)
     with pytest.raises(ValueError, match=r"^users must be passed, one name a row"):
         found.fit(X[rows], y[rows], epsilon=budgets)
@@ -587,6 +590,21 @@ def test_a_plan_says_what_a_gap_in_the_label_counts_as(monkeypatch, rule, clip, 
     empty = pd.DataFrame({"age": [40.0], "days": [np.nan]})
     if clip:  # what the note says is so
         assert bool(schema.encode(empty).y[0] == 30) is warns
+
+
+def test_of_one_seed_the_noise_is_no_function_of_what_draws_the_rows(rng, monkeypatch):
+    found, owners, X, y = of_visits(rng, estimator=PDPRidge(clip=True, random_state=7))
+    states = []
+    drawn_rows = module._drawn_rows
+
+    def watched(X, y, users, rng):
+        states.append(rng.bit_generator.state["state"])
+        return drawn_rows(X, y, users, rng)
+
+    monkeypatch.setattr(module, "_drawn_rows", watched)
+    one, other = (found.fit(X, y, users=owners) for _ in range(2))
+    assert np.array_equal(one.coef_, other.coef_)  # a seed repeats rows and noise
+    assert states[0] == states[1] != np.random.default_rng(7).bit_generator.state["state"]
 
 
 def test_an_account_that_cannot_find_the_users_of_drawn_rows_is_refused(rng):
