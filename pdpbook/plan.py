@@ -141,11 +141,11 @@ class ReleasePlan:
         Nothing in a table says who owns its rows. The plan knows how many people there are, and
         whether they have several rows, so it refuses what does not agree with that.
 
-        Where the plan is `of_users` and not for `all_rows`, one row of each user is drawn at random,
-        and the estimator is fitted to these rows alone, in the order of the sorted names, which are
-        their index if `X` is a data frame. Whoever replaces all rows of
-        one user replaces one row of these at most, whatever was drawn for the others. So what
-        `guarantee_` promises for a record holds for all rows of a user together.
+        Where the plan is `of_users` and not for `all_rows`, one row of each user is drawn at
+        random, and the estimator is fitted to these rows alone, in the order of the sorted names,
+        which are their index if `X` is a data frame. Whoever replaces all rows of one user replaces
+        one row of these at most, whatever was drawn for the others. So what `guarantee_` promises
+        for a record holds for all rows of a user together.
 
         Parameters
         ----------

@@ -17,7 +17,8 @@ from wrong_answers import wrong_answers
 
 from pdpbook.pages.exercises import assignment, check
 from pdpbook.pages.exercises.notebook import LONG, WIDE, written
-from pdpbook.pages.exercises.properties import SMALLER, Draws, Property, Unmet, rises
+from pdpbook.pages.exercises.properties import SMALLER, Draws, Property, Unmet, copied, rises
+from pdpbook.pages.exercises.properties import same as as_it_was
 
 
 def told(exercise, answer):
@@ -262,10 +263,19 @@ def test_the_calls_that_are_shown_give_what_is_shown(name, exercise):
                 np.printoptions(threshold=LONG, edgeitems=2, linewidth=WIDE),
                 np.errstate(all="ignore"),
             ):
-                found = eval(f"{exercise.name}({last}", space)
+                given = eval(f"dict({last}", space)
+                before = {key: copied(argument) for key, argument in given.items()}
+                found = answer(**given)
                 found = repr(found) if isinstance(found, np.ndarray) else str(found)
+            words = [f"it gave {found[:500]}"]
+            places = {f"argument {k}": key for k, key in enumerate(given, start=1)}
+            changed = [one for one, key in places.items() if not as_it_was(given[key], before[key])]
+            if changed:
+                words.append(f"it changed {' and '.join(changed)}")
             shown = "\n".join(line[2:] for line in said.splitlines())
-            assert same(shown, f"it gave {found[:500]}"), (answer.__name__, shown)
+            if "it changed" not in shown:  # what is said of a value is said without
+                words = words[:1]
+            assert same(shown, "\n".join(words)), (answer.__name__, shown)
 
 
 def same(shown, found):
