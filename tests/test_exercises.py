@@ -1196,3 +1196,5 @@ def test_every_hint_says_that_it_opens(name):
     hints = re.findall("<summary>(.*)</summary>", text)
     assert set(hints) == {"▸ Hint (click to open)"}
     assert len(hints) >= len(assignment(name).exercises)
+    inside = re.findall("</summary>(.*?)</details>", text, re.S)
+    assert not re.search(r"[`*$]", "".join(inside))  # within tags no Markdown is read
