@@ -285,8 +285,11 @@ def test_every_mechanism_gets_a_statement_without_a_name(mechanism):
     for value in (type(model).__name__, "research software", "No seed was set", "numpy"):
         assert value in board
     assert len(board) < 4000
-    for number in np.atleast_1d(getattr(model, "coef_", getattr(model, "mean_", None))):
-        assert f"{number:.4g}" not in board  # the release itself is not in it
+    released = [name for name in ("coef_", "intercept_", "mean_") if hasattr(model, name)]
+    assert released
+    for name in released:
+        setattr(model, name, getattr(model, name) + 1.0)
+    assert statement(model) == board  # the release itself is not in it
 
 
 def test_a_planted_statement_with_all_settings_is_caught(monkeypatch):
