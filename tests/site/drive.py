@@ -269,6 +269,7 @@ def drive(
         seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
     tab.evaluate(FORMULAS_BACK)
     tab.set_viewport_size(DESKTOP)
+    tab.evaluate(SETTLED)  # the theme moves its sidebar in, and the text beside it
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]
     tab.evaluate(FORMULAS_THINNED)
     seen += audit(tab, colors=False)
