@@ -1,10 +1,11 @@
-"""What folds on a page: checks to one sentence; set-up, code that draws and helpers to a link.
+"""What folds on a page: checks to one sentence; set-up, code that draws and helpers under a title.
 
 `pdp_sentences` says which cells and which words; a cell that says itself how it folds keeps its own
 (`mystnb.code_prompt_show`, or one of the tags below). A check folds together with the helpers right
-before it and the falsifiers right after it, so that code and log are one click away. In HTML the
-folding is myst-nb's, which runs after this; the PDF prints the sentence (`pdp_latex`) above the
-code, which stays. No notebook is changed.
+before it and the falsifiers right after it, so that code and log are one click away. The rest goes
+into the drawer at the end of the page (`pdp_drawer`), or stays as a link. In HTML the folding is
+myst-nb's, which runs after both; the PDF prints the sentence (`pdp_latex`) above the code, which
+stays. No notebook is changed.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def goes_on(one: nodes.container, other: nodes.container) -> bool:
 class Fold(SphinxPostTransform):
     """Folds the marked cells of a web page."""
 
-    default_priority = HideInputCells.default_priority - 1
+    default_priority = HideInputCells.default_priority - 2  # then the drawer is filled
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
